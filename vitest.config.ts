@@ -1,0 +1,19 @@
+// How the tests run: against the packages' sources, two workers, one closing line.
+import { defineConfig } from "vitest/config";
+
+const sourceFirst = ["@toolspan/source", "module", "node", "development|production"];
+
+export default defineConfig({
+  resolve: { conditions: sourceFirst },
+  ssr: { resolve: { conditions: sourceFirst, externalConditions: ["@toolspan/source"] } },
+  test: {
+    include: ["test/**/*.test.ts"],
+    exclude: ["**/node_modules/**", "test/otel3/**", "test/node24/**"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    reporters: ["default", "./test/support/closing-line.ts"],
+    coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"] },
+  },
+});
