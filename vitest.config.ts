@@ -1,11 +1,12 @@
 // How the tests run: against the packages' sources, two workers, one closing line.
 import { defineConfig } from "vitest/config";
 
-const sourceFirst = ["@toolspan/source", "module", "node", "development|production"];
+// Without "module": packages that carry a bundler's build under that name are loaded as Node itself would load them.
+const conditions = ["@toolspan/source", "node", "development|production"];
 
 export default defineConfig({
-  resolve: { conditions: sourceFirst },
-  ssr: { resolve: { conditions: sourceFirst, externalConditions: ["@toolspan/source"] } },
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: ["@toolspan/source", "node"] } },
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["**/node_modules/**", "test/otel3/**", "test/node24/**"],
