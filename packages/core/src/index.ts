@@ -1,1 +1,42 @@
-export {};
+/** Toolspan's core: the vocabulary, the composition kernel and the ports. */
+
+export type { ArgsProblem, ArgsValidator } from "./args-validator.ts";
+export { type AuditBlob, type AuditKind, mergeAudit, type ToolCallAuditEvent } from "./audit.ts";
+export { type Classification, type Classify, classifyByDefault, type Settled } from "./classify.ts";
+export { type Clock, createClock, elapsedMs, type Reading, stoppedClock, toHrTime, toRfc3339, toUnixNano } from "./clock.ts";
+export { composeToolCallers, type ComposedToolCaller, defaultToolCaller } from "./compose.ts";
+export { type ExecutionPolicy, withExecutionPolicy } from "./policy.ts";
+export { defineLayer } from "./define-layer.ts";
+export type { DescribedLayer, StackDescription } from "./describe.ts";
+export { type Diagnostic, type DiagnosticListener, diagnostics } from "./diagnostics.ts";
+export type { DispatchScope, TraceRef } from "./dispatch-scope.ts";
+export { createDispatcher } from "./dispatcher.ts";
+export type { Dispatcher, DispatcherOptions, Refusal, ToolHandler } from "./dispatcher-port.ts";
+export { ERROR_CODES, kindOf, quote, ToolspanError, type ToolspanErrorCode } from "./errors.ts";
+export type { Digest, Hasher, HashMode, SequenceDigest } from "./hasher.ts";
+export type { Layer, LayerDefinition, LayerScope, LayerTraits, Next, RewritesArgs, ToolCaller } from "./layer.ts";
+export type { Finding, Severity } from "./lint.ts";
+export { type Meter, noopMeter } from "./meter.ts";
+export type {
+  DispatchObserver,
+  LayerObserver,
+  LayerStart,
+  LeafEnd,
+  LeafObserver,
+  ModelInfo,
+  Observer,
+  OperationReport,
+  RecorderObserver,
+  Report,
+  RunInfo,
+  SpanObserver,
+} from "./observer.ts";
+export type { DispatchOutcome, LateSettlement, ObservedOutcome } from "./outcome.ts";
+export { type Attributes, type AttributeValue, type LayerRecord, type LayerRun, toLayerRecord } from "./record.ts";
+export type { Intent, ReceiptLevel, ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
+export { type ObserverCaller, observerCaller, type RecorderCaller, recorderCaller } from "./roles.ts";
+export { fanOut, noopSink, type Sink } from "./sink.ts";
+export { isToolStatus, STATUSES, type ToolStatus } from "./status.ts";
+export type { Executor, SideEffectLevel, ToolAnnotations, ToolCall, ToolCallInput, Turn } from "./tool-call.ts";
+export { CAUSE, type DispatchResult, isCompleteResult, type ToolResult } from "./tool-result.ts";
+export { uuidv7 } from "./uuid.ts";

@@ -1,0 +1,37 @@
+/** The closed table of result statuses: which ones are successes, and which ones mark a span as failed. */
+
+interface StatusFacts {
+  readonly ok: boolean;
+  /** True when the span gets status ERROR and an `error.type`. */
+  readonly error: boolean;
+}
+
+const SUCCESS: StatusFacts = { ok: true, error: false };
+const FAILURE: StatusFacts = { ok: false, error: true };
+
+/** Every status a result may have. The words are wire values. */
+export const STATUSES = {
+  ok: SUCCESS,
+  dry_run: SUCCESS,
+  redacted: SUCCESS,
+  suspended: { ok: false, error: false },
+  tool_not_found: FAILURE,
+  schema_violation: FAILURE,
+  consent_denied: FAILURE,
+  policy_blocked: FAILURE,
+  scope_violation: FAILURE,
+  executor_error: FAILURE,
+  rate_limited: FAILURE,
+  timeout: FAILURE,
+  aborted: FAILURE,
+  exception: FAILURE,
+  error: FAILURE,
+  tool_middleware_exception: FAILURE,
+} as const satisfies Readonly<Record<string, StatusFacts>>;
+
+export type ToolStatus = keyof typeof STATUSES;
+
+/** True for a word of the table. */
+export function isToolStatus(value: unknown): value is ToolStatus {
+  return typeof value === "string" && Object.hasOwn(STATUSES, value);
+}

@@ -1,0 +1,79 @@
+/** What a tool call is: the read-only envelope that travels inward through the layers. */
+
+/** Who runs the tool, as the registry or framework declares it. */
+export type Executor = "local" | "host_bridge" | "mcp_server" | "provider_native";
+
+/** How far a tool's effects reach, from nothing to the network. Unknown counts as `network`. */
+export type SideEffectLevel = "none" | "read_only" | "workspace_write" | "process_exec" | "network";
+
+/** Hints about a tool's behaviour, as MCP tool annotations name them. */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+/** Where in the conversation a call was emitted. */
+export interface Turn {
+  /** 1-based count of model calls of this run; 0 outside a loop. */
+  readonly iteration: number;
+  readonly sessionId?: string;
+  readonly runId?: string;
+  /** 0-based position of the model's turn in the transcript. */
+  readonly turnIndex?: number;
+  /** 0-based position of the call among its turn's calls: the receipt's `emit_order`. */
+  readonly toolCallIndex?: number;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly agentName?: string;
+  readonly prefetchNextTurn?: boolean;
+}
+
+/** One tool call. A layer that changes it passes on a new one; nobody writes to it. */
+export interface ToolCall {
+  readonly toolName: string;
+  /** The arguments; `undefined` beside a `rawArgs` means that the text could not be parsed. */
+  readonly toolArgs: unknown;
+  /** The arguments' text as the model wrote it. */
+  readonly rawArgs?: string;
+  /** The provider's id for this call, or null. Not unique: join on the dispatch id. */
+  readonly callId: string | null;
+  /** False for a name that no registry knows; it folds to `_OTHER` in span names and metrics. */
+  readonly known: boolean;
+  readonly declaredExecutor?: Executor;
+  /** Input schema, JSON Schema. */
+  readonly schema?: unknown;
+  readonly description?: string;
+  readonly annotations?: ToolAnnotations;
+  readonly sideEffectLevel?: SideEffectLevel;
+  readonly idempotent?: boolean;
+  /** Capability → operations that the tool needs. */
+  readonly capabilities?: Readonly<Record<string, readonly string[]>>;
+  readonly turn: Turn;
+  /** Which attempt of this dispatch this is, 1-based; set by the kernel. */
+  readonly attempt: number;
+  readonly signal?: AbortSignal;
+  /** Allow-listed baggage (an MCP `_meta`, tenant, …). */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** The framework's own call object, untouched. */
+  readonly native?: unknown;
+}
+
+/** A call as a caller hands it over: only the name is required. */
+export type ToolCallInput = Partial<Omit<ToolCall, "attempt" | "toolName">> & { readonly toolName: string };
+
+const NO_TURN: Turn = Object.freeze({ iteration: 0 });
+
+/** Completes a caller's input: known, no call id, turn 0, attempt 1 unless said otherwise. */
+export function toToolCall(input: ToolCallInput): ToolCall {
+  return {
+    ...input,
+    toolArgs: input.toolArgs,
+    callId: input.callId ?? null,
+    known: input.known ?? true,
+    turn: input.turn ?? NO_TURN,
+    attempt: 1,
+  };
+}
