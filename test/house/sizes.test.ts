@@ -24,7 +24,10 @@ function functionsIn(path: string): readonly { line: number; lines: number }[] {
   const lineAt = (offset: number): number => text.slice(0, offset).split("\n").length;
   const found: { line: number; lines: number }[] = [];
   const visit = (node: unknown): void => {
-    if (Array.isArray(node)) return node.forEach(visit);
+    if (Array.isArray(node)) {
+      node.forEach(visit);
+      return;
+    }
     if (typeof node !== "object" || node === null) return;
     if ("type" in node && FUNCTIONS.has(String(node.type)) && "start" in node && "end" in node) {
       const line = lineAt(Number(node.start));
