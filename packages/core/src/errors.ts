@@ -13,12 +13,24 @@ interface ErrorDetails {
     readonly received: string;
   };
   TOOLSPAN_INVALID_TOOL: { readonly tool: string; readonly expected: string; readonly received: string };
+  TOOLSPAN_INVALID_TRANSCRIPT: {
+    readonly line?: number;
+    readonly place: string;
+    readonly expected: string;
+    readonly received: string;
+  };
+  TOOLSPAN_INVALID_TURN: {
+    readonly model: string;
+    readonly place: string;
+    readonly expected: string;
+    readonly received: string;
+  };
   TOOLSPAN_LINT: { readonly findings: readonly string[] };
   TOOLSPAN_MISSING_PEER: { readonly subject: string; readonly peer: string };
   TOOLSPAN_NEXT_AFTER_END: { readonly layer: string };
   TOOLSPAN_NO_ASYNC_CONTEXT: Record<never, never>;
   TOOLSPAN_NOT_IN_DISPATCHER: { readonly name: string };
-  TOOLSPAN_RECEIPT_FAILED: { readonly reason: string };
+  TOOLSPAN_RECEIPT_FAILED: { readonly reason: string; readonly executed: boolean };
   TOOLSPAN_RECEIPT_STORE: { readonly path: string; readonly expected: string; readonly received: string };
   TOOLSPAN_SECOND_RECORDER: { readonly name: string };
 }
@@ -38,6 +50,10 @@ const MESSAGES: { readonly [C in ToolspanErrorCode]: (details: ErrorDetails[C]) 
     `${subject}: ${option} must be ${expected}, received ${received}`,
   TOOLSPAN_INVALID_TOOL: ({ tool, expected, received }) =>
     `tool ${quote(tool)}: expected ${expected}, received ${received}; correct the definition`,
+  TOOLSPAN_INVALID_TRANSCRIPT: ({ line, place, expected, received }) =>
+    `transcript${line === undefined ? "" : ` line ${line}`}${place === "" ? "" : `, ${place}`}: expected ${expected}, received ${received}`,
+  TOOLSPAN_INVALID_TURN: ({ model, place, expected, received }) =>
+    `model ${quote(model)}: expected ${place} to be ${expected}, received ${received}`,
   TOOLSPAN_LINT: ({ findings }) => `stack order: ${findings.join("; ")}`,
   TOOLSPAN_MISSING_PEER: ({ subject, peer }) =>
     `${subject}: expected the package ${peer} beside it, found none; install it`,
@@ -47,8 +63,8 @@ const MESSAGES: { readonly [C in ToolspanErrorCode]: (details: ErrorDetails[C]) 
     "withExecutionPolicy: this runtime has no AsyncLocalStorage; narrow the policy per dispatch instead",
   TOOLSPAN_NOT_IN_DISPATCHER: ({ name }) =>
     `${name}: works only inside a dispatcher, was called by hand; list it in createDispatcher([...])`,
-  TOOLSPAN_RECEIPT_FAILED: ({ reason }) =>
-    `receipt: expected it on disk before the result leaves, the store failed (${reason}); the tool has run, do not repeat it`,
+  TOOLSPAN_RECEIPT_FAILED: ({ reason, executed }) =>
+    `receipt: expected it on disk before the result leaves, the store failed (${reason}); ${executed ? "the tool has run, do not repeat it" : "the tool has not run"}`,
   TOOLSPAN_RECEIPT_STORE: ({ path, expected, received }) =>
     `receipt store ${path}: expected ${expected}, found ${received}`,
   TOOLSPAN_SECOND_RECORDER: ({ name }) =>
