@@ -1,0 +1,216 @@
+/** The one-pass writer: RFC 8785 text of a value, each property read once, typed forms for what JSON lacks. */
+import type { KeyShapes } from "./key-shapes.ts";
+import { quoteString } from "./quote-string.ts";
+import { Refused, toRefused } from "./refused.ts";
+import { type TypedValue, typedValue } from "./typed-value.ts";
+
+/** Takes text in pieces, none of which parts a surrogate pair. */
+export interface TextSink {
+  add(text: string): void;
+}
+
+const { getPrototypeOf, hasOwn, keys: keysOf } = Object;
+const { isArray } = Array;
+
+/** Above the longest string there can be, and still a small integer to the engine. */
+const NEVER = 2 ** 30 - 1;
+
+export class CanonicalWriter {
+  /** Written and not yet spilled. */
+  text = "";
+  private readonly shapes: KeyShapes;
+  private readonly maxDepth: number;
+  private readonly removed: Set<string> | undefined;
+  private readonly sink: TextSink | undefined;
+  private spillAt: number;
+  /** The containers around the one being written. */
+  private readonly around: object[] = [];
+
+  /**
+   * @param removed Gathers the redacted keys that are met.
+   * @param spillAt Length, UTF-16 code units, from which text goes to `sink`.
+   */
+  constructor(shapes: KeyShapes, maxDepth: number, removed?: Set<string>, sink?: TextSink, spillAt?: number) {
+    this.shapes = shapes;
+    this.maxDepth = maxDepth;
+    this.removed = removed;
+    this.sink = sink;
+    this.spillAt = spillAt ?? NEVER;
+  }
+
+  /** Appends the text of `value`; throws nothing but Refused, after which the writer is of no more use. */
+  write(value: unknown): void {
+    try {
+      this.value(value, 0);
+    } catch (thrown) {
+      throw refusedAtLast(thrown);
+    }
+  }
+
+  private value(value: unknown, depth: number): void {
+    switch (typeof value) {
+      case "string":
+        this.text += quoteString(value);
+        return;
+      case "number":
+        if (!Number.isFinite(value)) throw new Refused("non_finite");
+        // ECMAScript's own number text is what RFC 8785, section 3.2.2.3, asks for; it prints -0 as 0.
+        this.text += value;
+        return;
+      case "boolean":
+        this.text += value ? "true" : "false";
+        return;
+      case "object":
+        if (value === null) this.text += "null";
+        else this.container(value, depth);
+        return;
+      case "undefined":
+        this.text += '{"$toolspan":"undefined"}';
+        return;
+      case "bigint":
+        this.text += `{"$toolspan":"bigint","v":"${value}"}`;
+        return;
+      default:
+        throw new Refused(typeof value === "symbol" ? "symbol" : "function");
+    }
+  }
+
+  private container(value: object, depth: number): void {
+    const { around } = this;
+    for (let i = 0; i < depth; i++) if (around[i] === value) throw new Refused("cycle");
+    if (depth >= this.maxDepth) throw new Refused("depth");
+    around[depth] = value;
+    let length = -1;
+    let keys: readonly string[] | undefined;
+    let typed: TypedValue | undefined;
+    try {
+      const prototype = getPrototypeOf(value);
+      if (isArray(value) && isArrayPrototype(prototype)) length = value.length;
+      else if (isPlainPrototype(prototype)) keys = keysOf(value);
+      else typed = typedValue(value);
+    } catch (thrown) {
+      throw toRefused(thrown, "proxy_threw");
+    }
+    if (keys !== undefined) this.object(value as Readonly<Record<string, unknown>>, keys, depth);
+    else if (length >= 0) this.array(value as readonly unknown[], length, depth);
+    else if (typed !== undefined) this.typed(typed, depth);
+    else throw new Refused("class_instance");
+  }
+
+  private array(items: readonly unknown[], length: number, depth: number): void {
+    if (length === 0) {
+      this.text += "[]";
+      return;
+    }
+    let i = 0;
+    try {
+      for (; i < length; i++) {
+        this.text += i === 0 ? "[" : ",";
+        const item = items[i];
+        if (item === undefined && !hasOwn(items, i)) throw new Refused("sparse_array");
+        this.value(item, depth + 1);
+        if (this.text.length >= this.spillAt) this.spill();
+      }
+    } catch (thrown) {
+      throw toRefused(thrown, "getter_threw").within(i);
+    }
+    this.text += "]";
+  }
+
+  private object(value: Readonly<Record<string, unknown>>, given: readonly string[], depth: number): void {
+    if (given.length === 0) {
+      this.text += "{}";
+      return;
+    }
+    const { keys, prefixes, removed } = this.shapes.of(given);
+    if (removed.length > 0) for (const key of removed) this.removed?.add(key);
+    if (keys.length === 0) {
+      this.text += "{}";
+      return;
+    }
+    let i = 0;
+    try {
+      for (; i < keys.length; i++) {
+        this.text += prefixes[i] as string;
+        this.value(value[keys[i] as string], depth + 1);
+        if (this.text.length >= this.spillAt) this.spill();
+      }
+    } catch (thrown) {
+      throw toRefused(thrown, "getter_threw").within(keys[i] as string);
+    }
+    this.text += "}";
+  }
+
+  private typed(typed: TypedValue, depth: number): void {
+    this.text += `{"$toolspan":"${typed.type}","v":`;
+    this.text += this.typedText(typed, depth);
+    this.text += "}";
+  }
+
+  private typedText(typed: TypedValue, depth: number): string {
+    switch (typed.type) {
+      case "date":
+        return typed.text === null ? "null" : `"${typed.text}"`;
+      case "bytes":
+        return `"${typed.text}"`;
+      case "map":
+        return this.sorted(this.keptEntries(typed.entries), (entry) => this.array(entry, 2, depth));
+      case "set":
+        return this.sorted(typed.items.entries(), (item) => this.value(item, depth + 1));
+    }
+  }
+
+  /** A Map's string key is a key name like any other to `redact`. */
+  private *keptEntries(entries: readonly (readonly [unknown, unknown])[]): Iterable<[number, readonly unknown[]]> {
+    for (const [i, entry] of entries.entries()) {
+      const [key] = entry;
+      if (typeof key === "string" && this.shapes.isRedacted(key)) this.removed?.add(key);
+      else yield [i, entry];
+    }
+  }
+
+  /** Map and Set are written in the order of their texts, as keys of objects are: equal content, equal text. */
+  private sorted<T>(numbered: Iterable<[number, T]>, write: (item: T) => void): string {
+    const outer = this.text;
+    const { spillAt } = this;
+    this.spillAt = NEVER;
+    const texts: string[] = [];
+    for (const [i, item] of numbered) {
+      this.text = "";
+      try {
+        write(item);
+      } catch (thrown) {
+        throw toRefused(thrown, "getter_threw").within(i);
+      }
+      texts.push(this.text);
+    }
+    this.text = outer;
+    this.spillAt = spillAt;
+    return `[${texts.sort().join(",")}]`;
+  }
+
+  private spill(): void {
+    this.sink?.add(this.text);
+    this.text = "";
+  }
+}
+
+/** Outermost: what is thrown by what was thrown (a proxy as error) ends here too. */
+function refusedAtLast(thrown: unknown): Refused {
+  try {
+    return toRefused(thrown, "proxy_threw");
+  } catch {
+    return new Refused("proxy_threw");
+  }
+}
+
+function isArrayPrototype(prototype: object | null): boolean {
+  // Array.prototype is itself an array in every realm; the prototype of a subclass is not.
+  return prototype === Array.prototype || isArray(prototype);
+}
+
+function isPlainPrototype(prototype: object | null): boolean {
+  if (prototype === Object.prototype || prototype === null) return true;
+  // Object.prototype of another realm.
+  return getPrototypeOf(prototype) === null && hasOwn(prototype, "isPrototypeOf");
+}
