@@ -37,7 +37,7 @@ function run() {
     .map(({ name, version }) => name + " " + version).join(", ") + ", Node " + process.version`;
   console.log(`this leg: ${command(folder, node24, ["--print", print]).trim()}; the other: Node ${process.version}`);
 
-  const listed = command(root, join(root, "node_modules/.bin/vitest"), ["list", "--json", "test/telemetry"]);
+  const listed = command(root, join(root, "node_modules/.bin/vitest"), ["list", "test/telemetry", "--json"]);
   const expected = tally(JSON.parse(listed).map((/** @type {{ file: string }} */ { file }) => relative(root, file)));
 
   const leg = spawnSync(node24, [join(folder, "node_modules/vitest/vitest.mjs"), "run"], {
