@@ -4,6 +4,7 @@
 interface ErrorDetails {
   TOOLSPAN_DUPLICATE_TOOL: { readonly tool: string };
   TOOLSPAN_HASHER_CONFLICT: { readonly first: string; readonly second: string };
+  TOOLSPAN_INVALID_ARGUMENTS: { readonly tool: string; readonly problems: number };
   TOOLSPAN_INVALID_CALL: { readonly layer: string; readonly received: string };
   TOOLSPAN_INVALID_LAYER: { readonly position: number; readonly received: string; readonly hint?: string };
   TOOLSPAN_INVALID_OPTION: {
@@ -42,6 +43,8 @@ const MESSAGES: { readonly [C in ToolspanErrorCode]: (details: ErrorDetails[C]) 
     `tool ${quote(tool)}: a name may be registered once, received it twice; rename one of them`,
   TOOLSPAN_HASHER_CONFLICT: ({ first, second }) =>
     `layers ${first} and ${second}: one hasher serves all recorded values, received two different ones; configure it once`,
+  TOOLSPAN_INVALID_ARGUMENTS: ({ tool, problems }) =>
+    `tool ${quote(tool)}: expected arguments that fit its schema, received ${problems} that do not; give the dispatcher registry.validator() to refuse them before they run`,
   TOOLSPAN_INVALID_CALL: ({ layer, received }) =>
     `layer ${layer}: next expects a tool call, received ${received}; pass on the call or a changed copy of it`,
   TOOLSPAN_INVALID_LAYER: ({ position, received, hint }) =>
