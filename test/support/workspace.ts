@@ -1,9 +1,9 @@
 // The repository as data: its packages, their manifests and their source files, for the tests of the house.
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "vite";
+import { command } from "./packed.mjs";
 
 export const root: string = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -98,7 +98,7 @@ export function closureOf(entry: string): ReadonlySet<string> {
 
 /** Builds what is out of date, so that tests of `dist` see the sources as they are. */
 export function build(): void {
-  execFileSync(join(root, "node_modules/.bin/tsc"), ["-b"], { cwd: root, encoding: "utf8", stdio: "pipe" });
+  command(root, join(root, "node_modules/.bin/tsc"), ["-b"]);
 }
 
 function readManifest(path: string): Manifest {
