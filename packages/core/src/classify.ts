@@ -4,7 +4,9 @@ import type { ToolStatus } from "./status.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 /** What a handler did: returned (or yielded) a value, or threw one. */
-export type Settled = { readonly threw: false; readonly value: unknown } | { readonly threw: true; readonly value: unknown };
+export type Settled =
+  | { readonly threw: false; readonly value: unknown }
+  | { readonly threw: true; readonly value: unknown };
 
 /** What that means. */
 export interface Classification {

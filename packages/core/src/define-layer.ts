@@ -2,6 +2,7 @@
 
 import { ToolspanError } from "./errors.ts";
 import { LAYER, type Layer, type LayerDefinition, type ToolCaller } from "./layer.ts";
+import { unrecordedScope } from "./unrecorded-scope.ts";
 
 const WIRE_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -19,7 +20,7 @@ export function defineLayer(definition: LayerDefinition): Layer {
       received: JSON.stringify(definition.name),
     });
   }
-  const caller: ToolCaller = (call, next, scope) => definition.call(call, next, scope);
+  const caller: ToolCaller = (call, next, scope = unrecordedScope) => definition.call(call, next, scope);
   return Object.assign(caller, { [LAYER]: Object.freeze({ ...definition }) });
 }
 

@@ -16,6 +16,7 @@ export type DiagnosticListener = (diagnostic: Diagnostic) => void;
 
 const counts = new Map<string, number>();
 let listener: DiagnosticListener = (diagnostic) => {
+  // biome-ignore lint/suspicious/noConsole: the last resort where no host listens
   console.warn(`toolspan: ${diagnostic.source}: ${diagnostic.message}`);
 };
 

@@ -1,7 +1,7 @@
 /** What a dispatcher is for those who use one: loops, adapters, programs. */
 
-import type { ToolCallAuditEvent } from "./audit.ts";
 import type { ArgsValidator } from "./args-validator.ts";
+import type { ToolCallAuditEvent } from "./audit.ts";
 import type { Classification, Classify } from "./classify.ts";
 import type { Clock } from "./clock.ts";
 import type { StackDescription } from "./describe.ts";
@@ -35,6 +35,11 @@ export interface DispatcherOptions {
   readonly createClock?: () => Clock;
 }
 
+export interface FlushOptions {
+  /** How long running streams may take to close, milliseconds. Default 5,000. */
+  readonly timeoutMs?: number;
+}
+
 export interface Dispatcher {
   /** One call is one dispatch. Never rejects: what went wrong is in the result. */
   (call: ToolCallInput, handler: ToolHandler | undefined): Promise<DispatchResult>;
@@ -46,10 +51,10 @@ export interface Dispatcher {
   refuse(call: ToolCallInput, refusal: Refusal): Promise<DispatchResult>;
   /** Waits for deferred receipts; rejects with the first failure since the last drain. */
   drain(): Promise<void>;
-  /** Passes everything held on to sinks and stores. */
-  flush(): Promise<void>;
+  /** Passes everything held on to sinks and stores; a stream still open after `timeoutMs` is recorded as abandoned. */
+  flush(options?: FlushOptions): Promise<void>;
   /** Flushes, then ends recorders and observers. Idempotent. */
-  close(): Promise<void>;
+  close(options?: FlushOptions): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
   describe(): StackDescription;
   lint(): readonly Finding[];

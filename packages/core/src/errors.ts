@@ -70,23 +70,22 @@ const MESSAGES: { readonly [C in ToolspanErrorCode]: (details: ErrorDetails[C]) 
     `receipt: expected it on disk before the result leaves, the store failed (${reason}); ${executed ? "the tool has run, do not repeat it" : "the tool has not run"}`,
   TOOLSPAN_RECEIPT_STORE: ({ path, expected, received }) =>
     `receipt store ${path}: expected ${expected}, found ${received}`,
-  TOOLSPAN_SECOND_RECORDER: ({ name }) =>
-    `${name}: one per dispatcher, received a second; give the one several sinks`,
+  TOOLSPAN_SECOND_RECORDER: ({ name }) => `${name}: one per dispatcher, received a second; give the one several sinks`,
 };
 
-const BRAND: unique symbol = Symbol.for("toolspan.error") as never;
+const BRAND = Symbol.for("toolspan.error");
 
 /** What every misuse throws. Compare `code`, or use `ToolspanError.is`, which also recognises another copy's errors. */
 export class ToolspanError<C extends ToolspanErrorCode = ToolspanErrorCode> extends Error {
   readonly code: C;
   readonly details: ErrorDetails[C];
-  readonly [BRAND] = true;
 
   constructor(code: C, details: ErrorDetails[C], options?: { readonly cause?: unknown }) {
     super(MESSAGES[code](details), options);
     this.name = "ToolspanError";
     this.code = code;
     this.details = details;
+    Object.defineProperty(this, BRAND, { value: true });
   }
 
   /** True for an error of this project, by `code` if given. */

@@ -9,7 +9,7 @@ import type { ToolResult } from "./tool-result.ts";
 /** Runs the rest of the stack with `call`. Calling it again is another attempt of the same dispatch. */
 export type Next = (call: ToolCall) => Promise<ToolResult>;
 
-/** A layer: answers for a call, usually by way of `next`. */
+/** A layer: answers for a call, usually by way of `next`. The kernel always gives a scope; by hand it may be left out. */
 export type ToolCaller = (call: ToolCall, next: Next, scope: LayerScope) => ToolResult | Promise<ToolResult>;
 
 /** What a layer can say and ask while it runs. */

@@ -44,7 +44,6 @@ export interface LeafObserver extends SpanObserver {
 }
 
 export interface RecorderObserver {
-  within<A>(fn: (arg: A) => void, arg: A): void;
   end(endedAt: Reading, failed: boolean): void;
 }
 

@@ -9,8 +9,26 @@ interface StatusFacts {
 const SUCCESS: StatusFacts = { ok: true, error: false };
 const FAILURE: StatusFacts = { ok: false, error: true };
 
+export type ToolStatus =
+  | "ok"
+  | "dry_run"
+  | "redacted"
+  | "suspended"
+  | "tool_not_found"
+  | "schema_violation"
+  | "consent_denied"
+  | "policy_blocked"
+  | "scope_violation"
+  | "executor_error"
+  | "rate_limited"
+  | "timeout"
+  | "aborted"
+  | "exception"
+  | "error"
+  | "tool_middleware_exception";
+
 /** Every status a result may have. The words are wire values. */
-export const STATUSES = {
+export const STATUSES: Readonly<Record<ToolStatus, StatusFacts>> = {
   ok: SUCCESS,
   dry_run: SUCCESS,
   redacted: SUCCESS,
@@ -27,9 +45,7 @@ export const STATUSES = {
   exception: FAILURE,
   error: FAILURE,
   tool_middleware_exception: FAILURE,
-} as const satisfies Readonly<Record<string, StatusFacts>>;
-
-export type ToolStatus = keyof typeof STATUSES;
+};
 
 /** True for a word of the table. */
 export function isToolStatus(value: unknown): value is ToolStatus {

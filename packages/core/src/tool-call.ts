@@ -77,3 +77,13 @@ export function toToolCall(input: ToolCallInput): ToolCall {
     attempt: 1,
   };
 }
+
+/** The completed call, or nothing where the input has no tool name or cannot be read. Never throws. */
+export function readToolCall(input: ToolCallInput): ToolCall | undefined {
+  try {
+    const call = toToolCall(input);
+    return typeof call.toolName === "string" ? call : undefined;
+  } catch {
+    return undefined;
+  }
+}

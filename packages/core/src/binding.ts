@@ -1,0 +1,38 @@
+/** A decision's hold on the arguments it was made about: what comes out at the terminal must be what was judged. */
+
+import type { RewritesArgs } from "./layer.ts";
+
+/** Compares arguments; null for those without a canonical form, which then compare by identity. */
+export type ArgsDigest = (args: unknown) => string | null;
+
+/** What a decision holds on to; `void` once something has changed that was not allowed to. */
+export interface ArgsBinding {
+  readonly digest: ArgsDigest;
+  readonly value: string | null;
+  readonly args: unknown;
+  readonly isVoid: boolean;
+}
+
+/** Binds to `args`; a binding that an outer decision already has stays void if it is. */
+export function bindTo(args: unknown, digest: ArgsDigest, outer: ArgsBinding | null): ArgsBinding {
+  const isVoid = outer !== null && !holds(outer, args);
+  return { digest, value: digest(args), args, isVoid };
+}
+
+/** True while `args` are what was judged. Digested anew each time, so a change in place is seen. */
+export function holds(binding: ArgsBinding, args: unknown): boolean {
+  if (binding.isVoid) return false;
+  const value = binding.digest(args);
+  return value === null || binding.value === null ? Object.is(args, binding.args) : value === binding.value;
+}
+
+/** The binding behind a layer that passes `after` on for `before`: its own field and masks are allowed to differ. */
+export function carryBinding(
+  binding: ArgsBinding | null,
+  rewrites: RewritesArgs | undefined,
+  before: unknown,
+  after: unknown,
+): ArgsBinding | null {
+  if (binding === null || before === after || (rewrites !== "own_field" && rewrites !== "mask")) return binding;
+  return bindTo(after, binding.digest, holds(binding, before) ? null : { ...binding, isVoid: true });
+}

@@ -1,0 +1,119 @@
+/** The state of one dispatch: made when it is entered, shared by its frames, read by recorders and observers. */
+
+import { absentDispatch } from "./absent-observer.ts";
+import { type AuditBlob, mergeAudit } from "./audit.ts";
+import { type Clock, createClock, type Reading, stoppedClock } from "./clock.ts";
+import type { DispatchScope, TraceRef } from "./dispatch-scope.ts";
+import type { DispatcherOptions, ToolHandler } from "./dispatcher-port.ts";
+import { fanOutObserver } from "./fan-out-observer.ts";
+import type { Frame } from "./frame.ts";
+import { openSafely } from "./guard.ts";
+import type { Digest, Hasher } from "./hasher.ts";
+import type { DispatchObserver } from "./observer.ts";
+import type { Plan } from "./plan.ts";
+import type { ToolCall } from "./tool-call.ts";
+import type { ToolResult } from "./tool-result.ts";
+import type { ToolStream } from "./tool-stream.ts";
+import { uuidv7 } from "./uuid.ts";
+
+export class DispatchRun implements DispatchScope {
+  readonly plan: Plan;
+  readonly options: DispatcherOptions;
+  readonly call: ToolCall;
+  readonly handler: ToolHandler | undefined;
+  readonly clock: Clock;
+  readonly startedAt: Reading;
+  readonly hasher: Hasher | null;
+  readonly observer: DispatchObserver;
+  /** True when somebody reads layer runs: then every boundary reads the clock. */
+  readonly recording: boolean;
+  /** True when digests are recorded. */
+  readonly hashing: boolean;
+  readonly argsDigest: Digest | null;
+  trace: TraceRef | null = null;
+  entered = false;
+  answer: Promise<ToolResult> | undefined;
+  /** Every layer run, in order of entry. */
+  readonly frames: Frame[] = [];
+  /** How often each position was entered; the last entry counts handler runs. */
+  readonly entries: number[];
+  audit: AuditBlob | undefined;
+  executedArgs: Digest | null = null;
+  attempts = 0;
+  executionMs = 0;
+  stream: ToolStream | undefined;
+  /** True once the result is fixed: what settles afterwards is late. */
+  fixed = false;
+  #id: string | undefined;
+
+  constructor(plan: Plan, options: DispatcherOptions, call: ToolCall, handler: ToolHandler | undefined) {
+    this.plan = plan;
+    this.options = options;
+    this.call = call;
+    this.handler = handler;
+    this.hasher = plan.hasher;
+    this.entries = new Array<number>(plan.layers.length + 1).fill(0);
+    const watched = plan.observers.length > 0;
+    this.clock = watched || plan.recorders.length > 0 || plan.mayAudit ? this.#takeClock() : stoppedClock;
+    this.startedAt = this.clock.now();
+    this.observer = watched ? this.#observe() : absentDispatch;
+    this.trace = this.observer.trace;
+    this.recording = this.observer.recording || plan.recorders.length > 0 || plan.mayAudit;
+    this.hashing = plan.recorders.length > 0 || (this.observer.recording && plan.observersHash);
+    this.argsDigest = this.hashing ? this.digestArgs(call) : null;
+  }
+
+  /** Minted when first asked for: a dispatch that nobody records needs none. */
+  get id(): string {
+    this.#id ??= uuidv7();
+    return this.#id;
+  }
+
+  /** Digest of a call's arguments; their raw text where that could not be parsed. */
+  digestArgs({ toolArgs, rawArgs }: ToolCall): Digest | null {
+    return digestSafely(this.hasher, (hasher) =>
+      toolArgs === undefined && rawArgs !== undefined ? hasher.text(rawArgs) : hasher.value(toolArgs),
+    );
+  }
+
+  /** True when two argument values differ, by plain digest where somebody hashes, else by identity. */
+  argsDiffer(before: unknown, after: unknown): boolean {
+    if (Object.is(before, after)) return false;
+    const { hasher } = this;
+    if (!this.hashing || hasher === null) return true;
+    try {
+      const plain = hasher.plain(before);
+      return plain === null || plain !== hasher.plain(after);
+    } catch {
+      return true; // what cannot be compared counts as changed
+    }
+  }
+
+  /** Keeps what a layer attached, even if an outer one drops it. */
+  keepAudit(audit: AuditBlob): void {
+    this.audit = mergeAudit(this.audit, audit);
+  }
+
+  #takeClock(): Clock {
+    for (const observer of this.plan.observers) {
+      const inherited = openSafely(() => observer.clock?.(), undefined);
+      if (inherited !== undefined) return inherited;
+    }
+    return (this.options.createClock ?? createClock)();
+  }
+
+  #observe(): DispatchObserver {
+    const open = this.plan.observers.map((observer) => openSafely(() => observer.dispatch(this), absentDispatch));
+    return open.length === 1 ? (open[0] as DispatchObserver) : fanOutObserver(open);
+  }
+}
+
+/** A digest from a hasher that may be somebody else's: no throw of it reaches the call. */
+export function digestSafely(hasher: Hasher | null, digest: (hasher: Hasher) => Digest): Digest | null {
+  if (hasher === null) return null;
+  try {
+    return digest(hasher);
+  } catch {
+    return { hash: "refused:hasher_threw", redacted: [] };
+  }
+}

@@ -1,0 +1,142 @@
+/** Makes a dispatcher of a list of layers: each call of it is one dispatch, one span, one receipt. */
+
+import { describeStack } from "./describe.ts";
+import { DispatchRun } from "./dispatch-run.ts";
+import type { Dispatcher, DispatcherOptions, FlushOptions, Refusal, ToolHandler } from "./dispatcher-port.ts";
+import { ToolspanError } from "./errors.ts";
+import { failedResult } from "./failed-result.ts";
+import { finishDispatch } from "./finish.ts";
+import { listedRows, runningRows } from "./flatten.ts";
+import { enter } from "./frame.ts";
+import { runThroughAll, runWithin, tellSafely } from "./guard.ts";
+import type { ToolCaller } from "./layer.ts";
+import { lintStack } from "./lint.ts";
+import type { ModelInfo, Report, RunInfo } from "./observer.ts";
+import { OpenWork } from "./open-work.ts";
+import { makePlan } from "./plan.ts";
+import { STATUSES } from "./status.ts";
+import { readToolCall, type ToolCallInput } from "./tool-call.ts";
+import type { DispatchResult, ToolResult } from "./tool-result.ts";
+
+const DEFAULT_FLUSH_MS = 5000;
+
+/**
+ * Makes a dispatcher.
+ *
+ * Recorders and observers are hoisted around the whole stack, wherever they stand in the list; layers run
+ * first-listed-outermost.
+ *
+ * @param layers A list of layers, or one composition of them.
+ * @throws TOOLSPAN_INVALID_LAYER, TOOLSPAN_INVALID_OPTION, TOOLSPAN_SECOND_RECORDER, TOOLSPAN_HASHER_CONFLICT,
+ * TOOLSPAN_LINT when made.
+ */
+export function createDispatcher(
+  layers: ToolCaller | readonly ToolCaller[],
+  options: DispatcherOptions = {},
+): Dispatcher {
+  checkIdle(options.streamIdleMs);
+  const plan = makePlan(typeof layers === "function" ? [layers] : layers, options);
+  const work = new OpenWork();
+  const deferred = options.deferReceipts === true ? work : undefined;
+  const parts = [...plan.recorders, ...plan.observers];
+  const meter = plan.observers.find((observer) => observer.meter !== undefined)?.meter;
+  if (meter !== undefined) for (const recorder of plan.recorders) tellSafely(() => recorder.useMeter?.(meter));
+
+  async function dispatch(input: ToolCallInput, handler: ToolHandler | undefined): Promise<DispatchResult> {
+    const call = readToolCall(input);
+    if (call === undefined) return refuseInvalid();
+    const run = new DispatchRun(plan, options, call, handler);
+    runWithin(run.observer, enterStack, run);
+    return end(run, await (run.answer as Promise<ToolResult>));
+  }
+
+  async function refuse(input: ToolCallInput, refusal: Refusal): Promise<DispatchResult> {
+    const call = readToolCall(input);
+    if (call === undefined) return refuseInvalid();
+    const { status, errorCategory = status, error = status, executor } = refusal;
+    const run = new DispatchRun(plan, options, call, undefined);
+    const failed = {
+      ...failedResult(call, status, errorCategory, error),
+      executor: executor ?? call.declaredExecutor ?? null,
+    };
+    const { ok } = STATUSES[status];
+    return end(run, ok ? { ...failed, ok, error: null, errorCategory: null } : failed);
+  }
+
+  function refuseInvalid(): Promise<DispatchResult> {
+    const details = { layer: "dispatcher", received: "something without a toolName" };
+    const error = new ToolspanError("TOOLSPAN_INVALID_CALL", details).message;
+    const refusal: Refusal = { status: "tool_middleware_exception", errorCategory: "invalid_call", error };
+    return refuse({ toolName: "_OTHER", known: false }, refusal);
+  }
+
+  function end(run: DispatchRun, answer: ToolResult): DispatchResult | Promise<DispatchResult> {
+    const { stream } = run;
+    if (stream === undefined) return finishDispatch(run, answer, deferred);
+    if (!stream.carries(answer)) {
+      const isCarried = answer.settled === stream.settled;
+      return finishDispatch(run, isCarried ? withClosed(answer, stream.closed) : answer, deferred);
+    }
+    stream.finishWith(async (closed) => finishDispatch(run, withClosed(answer, closed), deferred));
+    work.addStream(stream);
+    const { audit } = run;
+    const open = { toolCallId: answer.toolCallId ?? null, executed: true, executionDurationMs: null };
+    return { ...answer, ...open, ...(audit === undefined ? {} : { audit }) };
+  }
+
+  async function flush({ timeoutMs = DEFAULT_FLUSH_MS }: FlushOptions = {}): Promise<void> {
+    await work.settleStreams(timeoutMs);
+    await work.drain();
+    for (const part of parts) await part.flush();
+  }
+
+  let closing: Promise<void> | undefined;
+  async function close(given: FlushOptions = {}): Promise<void> {
+    await flush(given);
+    for (const part of parts) await part.close();
+  }
+
+  return Object.assign(dispatch, {
+    run: <T>(info: RunInfo, fn: (report: Report) => Promise<T>): Promise<T> =>
+      runThroughAll(plan.observers, (observer, inner) => observer.run(info, inner), fn),
+    model: <T>(info: ModelInfo, fn: (report: Report) => Promise<T>): Promise<T> =>
+      runThroughAll(plan.observers, (observer, inner) => observer.model(info, inner), fn),
+    refuse,
+    drain: () => work.drain(),
+    flush,
+    close: (given?: FlushOptions): Promise<void> => {
+      closing ??= close(given);
+      return closing;
+    },
+    [Symbol.asyncDispose]: (): Promise<void> => {
+      closing ??= close();
+      return closing;
+    },
+    describe: () => describeStack(runningRows(plan.flat)),
+    lint: () => lintStack(runningRows(plan.flat), listedRows(plan.flat)),
+  });
+}
+
+function enterStack(run: DispatchRun): void {
+  if (run.entered) return;
+  run.entered = true;
+  (run.entries as [number])[0] = 1;
+  run.answer = enter(run, 0, run.call, null, null);
+}
+
+/** The layers' answer with what became of its stream. */
+function withClosed(answer: ToolResult, closed: ToolResult | undefined): ToolResult {
+  if (closed === undefined) return answer;
+  const { result: _, ...outcome } = closed;
+  return { ...answer, ...outcome };
+}
+
+function checkIdle(streamIdleMs: number | undefined): void {
+  if (streamIdleMs === undefined || (Number.isFinite(streamIdleMs) && streamIdleMs >= 0)) return;
+  throw new ToolspanError("TOOLSPAN_INVALID_OPTION", {
+    subject: "createDispatcher",
+    option: "streamIdleMs",
+    expected: "a number of milliseconds of at least 0",
+    received: String(streamIdleMs),
+  });
+}

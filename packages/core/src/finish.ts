@@ -1,0 +1,170 @@
+/** The end of a dispatch, in its fixed order: result and records, recorders, observers, event. */
+
+import { absentRecorder } from "./absent-observer.ts";
+import type { AuditBlob } from "./audit.ts";
+import { limitAudit } from "./audit-limits.ts";
+import type { Reading } from "./clock.ts";
+import { diagnostics } from "./diagnostics.ts";
+import { type DispatchRun, digestSafely } from "./dispatch-run.ts";
+import { errorTypeOf, nameOf } from "./error-type.ts";
+import { withheldResult } from "./failed-result.ts";
+import { openSafely, tellSafely } from "./guard.ts";
+import type { Digest } from "./hasher.ts";
+import type { DispatchOutcome } from "./outcome.ts";
+import { type LayerRun, toLayerRecord } from "./record.ts";
+import type { ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
+import type { DispatchResult, ToolResult } from "./tool-result.ts";
+
+/** Receipts that are still being written behind their results. */
+export interface Deferred {
+  add(reply: Promise<RecorderReply>): void;
+}
+
+/** Fixes the result, tells recorders and observers, and answers with what leaves the dispatcher. Never rejects. */
+export function finishDispatch(
+  run: DispatchRun,
+  answer: ToolResult,
+  deferred: Deferred | undefined,
+): DispatchResult | Promise<DispatchResult> {
+  const fixed = fix(run, answer);
+  if (run.plan.recorders.length === 0) return leave(run, fixed, fixed.result, undefined);
+  return record(run, fixed, deferred);
+}
+
+interface Fixed extends DispatchOutcome {
+  /** The blob for the event; undefined if no layer set audit. */
+  readonly eventAudit: AuditBlob | undefined;
+}
+
+/** From here on nothing of the dispatch changes. */
+function fix(run: DispatchRun, answer: ToolResult): Fixed {
+  run.fixed = true;
+  for (const frame of run.frames.toReversed()) frame.closeAtEnd();
+  const endedAt = run.clock.now();
+  const runs = run.recording ? run.frames.map((frame) => frame.toRun()) : [];
+  const eventAudit = run.audit === undefined ? undefined : finalAudit(run, run.audit, runs);
+  const result = complete(run, answer, eventAudit);
+  let digest: Digest | null | undefined;
+  return {
+    dispatch: run,
+    result,
+    errorType: errorTypeOf(result),
+    runs,
+    endedAt,
+    attempts: run.attempts,
+    executedArgs: run.executedArgs,
+    executor: result.executor ?? null,
+    eventAudit,
+    resultDigest: () => {
+      digest ??= digestResult(run, result);
+      return digest;
+    },
+  };
+}
+
+/** What no layer may get wrong: whose call it was, and whether the handler ran. */
+function complete(run: DispatchRun, answer: ToolResult, audit: AuditBlob | undefined): DispatchResult {
+  const { call, attempts, executionMs } = run;
+  const toolCallId = answer.toolCallId === undefined ? call.callId : answer.toolCallId;
+  const known = { toolCallId, executed: attempts > 0, executionDurationMs: executionMs };
+  return { ...answer, ...known, ...(audit === undefined ? {} : { audit }) };
+}
+
+function finalAudit(run: DispatchRun, audit: AuditBlob, runs: readonly LayerRun[]): AuditBlob {
+  const layers = runs.map((layerRun) => toLayerRecord(layerRun, run.clock));
+  const redactors = run.plan.layers.flatMap(({ redactAudit }) => redactAudit ?? []);
+  try {
+    return limitAudit(redactors.reduce<AuditBlob>((blob, redact) => redact(blob), { ...audit, layers }));
+  } catch (thrown) {
+    diagnostics.report(
+      "kernel.audit",
+      "redactor_threw",
+      `a redactor threw ${nameOf(thrown) ?? "a value"}; audit dropped`,
+    );
+    return { layers, truncated: [""] };
+  }
+}
+
+function digestResult(run: DispatchRun, result: DispatchResult): Digest | null {
+  if (run.stream !== undefined && result.settled === run.stream.settled) return run.stream.digest();
+  if (!("result" in result)) return null;
+  return digestSafely(run.hasher, (hasher) => hasher.value(result.result));
+}
+
+async function record(run: DispatchRun, fixed: Fixed, deferred: Deferred | undefined): Promise<DispatchResult> {
+  let result = fixed.result;
+  let receipt: ReceiptRef | undefined;
+  for (const recorder of run.plan.recorders) {
+    const reply = await replyOf(run, recorder, fixed, deferred);
+    receipt ??= reply.receipt;
+    if (reply.failure !== undefined) result = withheldResult(fixed.result, reply.failure.error);
+    else if (reply.receipt.uri !== undefined && result.errorCategory !== "receipt_failed") {
+      result = { ...result, audit: { ...result.audit, receipt_uri: reply.receipt.uri } };
+    }
+  }
+  return leave(run, fixed, result, receipt);
+}
+
+/** One recorder's reply. A recorder that awaits shows as a span; one that throws has failed to write. */
+async function replyOf(
+  run: DispatchRun,
+  recorder: Recorder,
+  fixed: Fixed,
+  deferred: Deferred | undefined,
+): Promise<RecorderReply> {
+  const startedAt = run.clock.now();
+  let pending: RecorderReply | Promise<RecorderReply>;
+  try {
+    pending = recorder.record(fixed);
+  } catch (error) {
+    pending = { receipt: { level: "failed" }, failure: { error } };
+  }
+  if (!(pending instanceof Promise)) return pending;
+  if (deferred !== undefined) {
+    deferred.add(pending);
+    return { receipt: { level: "pending" } };
+  }
+  const watch = run.observer.recording;
+  const span = watch
+    ? openSafely(() => run.observer.recorder(recorder.name, startedAt), absentRecorder)
+    : absentRecorder;
+  const reply = await pending.catch((error: unknown) => ({
+    receipt: { level: "failed" as const },
+    failure: { error },
+  }));
+  tellSafely(() => span.end(run.clock.now(), reply.failure !== undefined));
+  return reply;
+}
+
+function leave(
+  run: DispatchRun,
+  fixed: Fixed,
+  finalResult: DispatchResult,
+  receipt: ReceiptRef | undefined,
+): DispatchResult {
+  if (run.plan.observers.length > 0) {
+    const observedAt: Reading = run.clock.now();
+    const finalErrorType = finalResult === fixed.result ? fixed.errorType : errorTypeOf(finalResult);
+    tellSafely(() => run.observer.end({ ...fixed, finalResult, finalErrorType, receipt, observedAt }));
+  }
+  const { eventAudit } = fixed;
+  if (eventAudit !== undefined && run.options.onAudit !== undefined) {
+    emitAudit(run, finalResult.audit ?? eventAudit);
+  }
+  return finalResult;
+}
+
+function emitAudit(run: DispatchRun, audit: AuditBlob): void {
+  try {
+    run.options.onAudit?.({
+      type: "tool_call_audit",
+      session_id: run.call.turn.sessionId ?? null,
+      tool_call_id: run.call.callId,
+      tool_name: run.call.toolName,
+      dispatch_id: run.id,
+      audit,
+    });
+  } catch (thrown) {
+    diagnostics.report("kernel.audit", "listener_threw", `onAudit threw ${nameOf(thrown) ?? "a value"}`);
+  }
+}

@@ -1,0 +1,88 @@
+/** Keeps observers from touching the call: whatever they throw is reported, and what had to run runs all the same. */
+
+import { diagnostics } from "./diagnostics.ts";
+import { nameOf } from "./error-type.ts";
+import type { Observer, Report } from "./observer.ts";
+
+/** Says that an observer failed. */
+export function reportObserver(thrown: unknown): void {
+  diagnostics.report("kernel.observer", "threw", `an observer threw ${nameOf(thrown) ?? "a value"}; the call went on`);
+}
+
+/** Something that an observer is asked to run inside its span. */
+export interface Entrant {
+  /** Set by the function itself when it starts. */
+  entered: boolean;
+}
+
+/** Calls `fn(entrant)` exactly once, inside the span if the observer manages it. `fn` never throws. */
+export function runWithin<A extends Entrant>(
+  span: { within<B>(fn: (arg: B) => void, arg: B): void },
+  fn: (entrant: A) => void,
+  entrant: A,
+): void {
+  try {
+    span.within(fn, entrant);
+  } catch (thrown) {
+    reportObserver(thrown);
+  }
+  if (!entrant.entered) fn(entrant);
+}
+
+/** Answers with `open()`, or with `absent` when the observer throws. */
+export function openSafely<T>(open: () => T, absent: T): T {
+  try {
+    return open();
+  } catch (thrown) {
+    reportObserver(thrown);
+    return absent;
+  }
+}
+
+/** Tells an observer something. */
+export function tellSafely(tell: () => void): void {
+  try {
+    tell();
+  } catch (thrown) {
+    reportObserver(thrown);
+  }
+}
+
+/** Runs `fn` exactly once, through the observer's `wrap` if it manages that, and answers with what `fn` itself did. */
+export async function runThrough<T>(
+  wrap: (fn: (report: Report) => Promise<T>) => Promise<T>,
+  fn: (report: Report) => Promise<T>,
+): Promise<T> {
+  let own: Promise<T> | undefined;
+  const once = (report: Report): Promise<T> => {
+    own ??= (async () => fn(report))();
+    return own;
+  };
+  try {
+    await wrap(once);
+  } catch (thrown) {
+    if (own === undefined) reportObserver(thrown);
+  }
+  return own ?? once(() => {});
+}
+
+/** Runs `fn` inside every observer, the first outermost. */
+export function runThroughAll<T>(
+  observers: readonly Observer[],
+  wrap: (observer: Observer, fn: (report: Report) => Promise<T>) => Promise<T>,
+  fn: (report: Report) => Promise<T>,
+): Promise<T> {
+  const through = observers.reduceRight<(report: Report) => Promise<T>>(
+    (inner, observer) => (outerReport) =>
+      runThrough(
+        (run) => wrap(observer, run),
+        (report) =>
+          inner((said) => {
+            tellSafely(() => report(said));
+            outerReport(said);
+          }),
+      ),
+    fn,
+  );
+  return through(() => {});
+}

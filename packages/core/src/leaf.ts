@@ -1,0 +1,101 @@
+/** One handler run: opened by the terminal, settled once, late if nobody waited. */
+
+import { absentLeaf } from "./absent-observer.ts";
+import type { Reading } from "./clock.ts";
+import type { DispatchRun } from "./dispatch-run.ts";
+import { errorTypeOf } from "./error-type.ts";
+import type { Frame, Inner } from "./frame.ts";
+import { openSafely, tellSafely } from "./guard.ts";
+import type { LeafObserver } from "./observer.ts";
+import type { ToolCall } from "./tool-call.ts";
+import type { ToolResult } from "./tool-result.ts";
+
+export class Leaf implements Inner {
+  readonly dispatch: DispatchRun;
+  readonly call: ToolCall;
+  readonly parent: Frame | null;
+  readonly attempt: number;
+  readonly observer: LeafObserver;
+  readonly startedAt: Reading;
+  entered = false;
+  answer: ToolResult | Promise<ToolResult> | undefined;
+  /** True once the record is complete. */
+  closed = false;
+  /** True once a handler settled that nobody waited for any more. */
+  settledLate = false;
+  #running = false;
+  #handlerStartedMs = 0;
+
+  constructor(run: DispatchRun, call: ToolCall, parent: Frame | null) {
+    this.dispatch = run;
+    this.call = call;
+    this.parent = parent;
+    this.attempt = run.entries[run.plan.layers.length] as number;
+    this.startedAt = run.recording ? run.clock.now() : 0;
+    parent?.innerStarted(this, this.startedAt);
+    const watch = run.observer.recording;
+    this.observer = watch ? openSafely(() => this.#openSpan(), absentLeaf) : absentLeaf;
+  }
+
+  /** Says that the handler starts now. */
+  handlerStarted(): void {
+    this.#running = true;
+    this.dispatch.attempts += 1;
+    this.#handlerStartedMs = performance.now();
+  }
+
+  /** Adds the handler's time to the dispatch's; once per start. */
+  handlerEnded(): void {
+    if (!this.#running) return;
+    this.#running = false;
+    this.dispatch.executionMs += performance.now() - this.#handlerStartedMs;
+  }
+
+  /** Ends the leaf with what came of it; a leaf that was abandoned meanwhile settles late. */
+  settle(result: ToolResult): ToolResult {
+    this.handlerEnded();
+    if (this.closed) this.#settleLate(result);
+    else this.#close(result.status, errorTypeOf(result));
+    if (this.parent !== null) this.parent.innerResult = result;
+    return result;
+  }
+
+  abandon(): void {
+    if (this.closed) return;
+    this.handlerEnded();
+    this.#close("abandoned", undefined);
+  }
+
+  #close(status: string, errorType: string | undefined): void {
+    this.closed = true;
+    const { dispatch, parent, attempt, observer, call } = this;
+    const endedAt = dispatch.recording ? dispatch.clock.now() : 0;
+    if (observer !== absentLeaf) {
+      const argsChanged = dispatch.argsDiffer(dispatch.call.toolArgs, call.toolArgs);
+      tellSafely(() => observer.end({ attempt, endedAt, status, errorType, argsChanged }));
+    }
+    parent?.innerEnded(this, endedAt);
+  }
+
+  #settleLate(result: ToolResult): void {
+    const { dispatch, attempt, startedAt } = this;
+    this.settledLate = true;
+    if (!dispatch.recording) return;
+    const settledAt = dispatch.clock.now();
+    const settlement = {
+      dispatch,
+      attempt,
+      startedAt,
+      settledAt,
+      ok: result.ok,
+      errorType: errorTypeOf(result),
+    };
+    tellSafely(() => dispatch.observer.late(settlement));
+    for (const recorder of dispatch.plan.recorders) tellSafely(() => recorder.late?.(settlement));
+  }
+
+  #openSpan(): LeafObserver {
+    const { dispatch, attempt, startedAt, parent } = this;
+    return dispatch.observer.leaf(attempt, startedAt, parent?.observer ?? null);
+  }
+}

@@ -1,0 +1,124 @@
+/** The innermost point of every stack: the only place where a handler runs, is caught and is classified. */
+
+import { type ArgsBinding, holds } from "./binding.ts";
+import { diagnostics } from "./diagnostics.ts";
+import type { DispatchRun } from "./dispatch-run.ts";
+import { messageOf, nameOf } from "./error-type.ts";
+import { failedResult } from "./failed-result.ts";
+import type { Frame } from "./frame.ts";
+import { runWithin } from "./guard.ts";
+import { Leaf } from "./leaf.ts";
+import { checkPolicy } from "./policy.ts";
+import { toResult } from "./to-result.ts";
+import type { ToolCall } from "./tool-call.ts";
+import { CAUSE, type ToolResult } from "./tool-result.ts";
+import { isAsyncIterable, openStream } from "./tool-stream.ts";
+
+/** Checks the call, then runs the handler inside the leaf's context. Never rejects. */
+export function runTerminal(
+  run: DispatchRun,
+  call: ToolCall,
+  parent: Frame | null,
+  binding: ArgsBinding | null,
+): Promise<ToolResult> {
+  const leaf = new Leaf(run, call, parent);
+  const refusal = refusedBeforehand(run, call, binding);
+  if (refusal !== undefined) return Promise.resolve(leaf.settle(refusal));
+  runWithin(leaf.observer, run.options.validator || run.plan.intents ? startChecked : startHandler, leaf);
+  return Promise.resolve(leaf.answer as ToolResult | Promise<ToolResult>);
+}
+
+function refusedBeforehand(run: DispatchRun, call: ToolCall, binding: ArgsBinding | null): ToolResult | undefined {
+  const violation = checkPolicy(call);
+  if (violation !== null) return failedResult(call, "policy_blocked", "policy_blocked", violation.message);
+  if (binding !== null && !holds(binding, call.toolArgs)) {
+    const error = `tool ${call.toolName}: the arguments changed after they were approved`;
+    return failedResult(call, "policy_blocked", "consent_voided", error);
+  }
+  if (call.toolArgs === undefined && call.rawArgs !== undefined) {
+    return failedResult(call, "schema_violation", "unparsable_arguments", "the arguments are not valid JSON");
+  }
+  if (run.handler === undefined) {
+    return call.known
+      ? failedResult(call, "executor_error", "no_executor", `tool ${call.toolName}: nothing here runs it`)
+      : failedResult(call, "tool_not_found", "tool_not_found", `tool ${call.toolName}: there is no such tool`);
+  }
+  if (call.signal?.aborted === true) {
+    return failedResult(call, "aborted", "aborted", `tool ${call.toolName}: aborted before it started`);
+  }
+  return undefined;
+}
+
+function startHandler(leaf: Leaf): void {
+  if (leaf.entered) return;
+  leaf.entered = true;
+  leaf.answer = runHandler(leaf);
+}
+
+function startChecked(leaf: Leaf): void {
+  if (leaf.entered) return;
+  leaf.entered = true;
+  leaf.answer = runChecked(leaf);
+}
+
+async function runChecked(leaf: Leaf): Promise<ToolResult> {
+  const { dispatch, call } = leaf;
+  const refusal = (await invalidArguments(dispatch, call)) ?? (await missingIntent(leaf));
+  if (refusal !== undefined) return leaf.settle(refusal);
+  if (leaf.closed) return leaf.settle(failedResult(call, "aborted", "aborted", "nobody waits for this call any more"));
+  return runHandler(leaf);
+}
+
+async function invalidArguments({ options }: DispatchRun, call: ToolCall): Promise<ToolResult | undefined> {
+  try {
+    const problems = (await options.validator?.(call)) ?? [];
+    if (problems.length === 0) return undefined;
+    const error = problems.map(({ path, message }) => `${path === "" ? "arguments" : path}: ${message}`).join("; ");
+    return failedResult(call, "schema_violation", "schema_violation", error);
+  } catch (thrown) {
+    diagnostics.report("kernel.validator", "threw", `the arguments validator threw ${nameOf(thrown) ?? "a value"}`);
+    return failedResult(call, "schema_violation", "validator_failed", "the arguments could not be checked");
+  }
+}
+
+async function missingIntent({ dispatch, call, attempt }: Leaf): Promise<ToolResult | undefined> {
+  for (const recorder of dispatch.plan.recorders) {
+    if (recorder.intent === undefined) continue;
+    const executedArgs = executedDigest(dispatch, call);
+    try {
+      await recorder.intent({ dispatch, attempt, executedArgs });
+    } catch (thrown) {
+      const error = `receipt: the intent could not be written (${messageOf(thrown)}); the tool has not run`;
+      return { ...failedResult(call, "tool_middleware_exception", "receipt_failed", error), [CAUSE]: thrown };
+    }
+  }
+  return undefined;
+}
+
+/** Digest of what the handler gets: the entry's, where every layer declares that it leaves the arguments as they are. */
+function executedDigest(run: DispatchRun, call: ToolCall): DispatchRun["executedArgs"] {
+  if (!run.hashing) return null;
+  return run.plan.keepsArgs && Object.is(call.toolArgs, run.call.toolArgs) ? run.argsDigest : run.digestArgs(call);
+}
+
+function runHandler(leaf: Leaf): ToolResult | Promise<ToolResult> {
+  const { dispatch, call } = leaf;
+  dispatch.executedArgs = executedDigest(dispatch, call);
+  leaf.handlerStarted();
+  let value: unknown;
+  try {
+    value = dispatch.handler?.(call);
+  } catch (thrown) {
+    return leaf.settle(toResult(leaf, { threw: true, value: thrown }));
+  }
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return returned(leaf, value);
+  return Promise.resolve(value).then(
+    (settled) => returned(leaf, settled),
+    (thrown) => leaf.settle(toResult(leaf, { threw: true, value: thrown })),
+  );
+}
+
+function returned(leaf: Leaf, value: unknown): ToolResult {
+  if (!leaf.closed && isAsyncIterable(value)) return openStream(leaf, value);
+  return leaf.settle(toResult(leaf, { threw: false, value }));
+}

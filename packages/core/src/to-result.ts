@@ -1,0 +1,38 @@
+/** A settled handler as a result: classified once, for status, span, metric and receipt alike. */
+
+import { type Classification, classifyByDefault, type Settled } from "./classify.ts";
+import { diagnostics } from "./diagnostics.ts";
+import { messageOf, nameOf } from "./error-type.ts";
+import type { Leaf } from "./leaf.ts";
+import { isToolStatus, STATUSES } from "./status.ts";
+import { CAUSE, type ToolResult } from "./tool-result.ts";
+
+/** The one classification of a settled handler, as a result. */
+export function toResult(leaf: Leaf, settled: Settled): ToolResult {
+  const { status, errorCategory, error } = classified(leaf, settled);
+  const { call } = leaf;
+  const { ok } = STATUSES[status];
+  const text = error ?? (settled.threw ? messageOf(settled.value) : null);
+  return {
+    ok,
+    status,
+    toolName: call.toolName,
+    toolCallId: call.callId,
+    arguments: call.toolArgs,
+    ...(settled.threw ? { observation: text ?? status, [CAUSE]: settled.value } : { result: settled.value }),
+    error: ok ? null : text,
+    errorCategory: ok ? null : (errorCategory ?? (status === "error" ? "tool_error" : status)),
+    executor: call.declaredExecutor ?? null,
+  };
+}
+
+/** What `classify` says, else the default; a throw in it counts as ok and is reported. */
+export function classified({ dispatch, call }: Leaf, settled: Settled): Classification {
+  try {
+    const custom = dispatch.options.classify?.(settled, call);
+    return custom !== undefined && isToolStatus(custom.status) ? custom : classifyByDefault(settled, call);
+  } catch (thrown) {
+    diagnostics.report("kernel.classify", "threw", `classify threw ${nameOf(thrown) ?? "a value"}; counted as ok`);
+    return settled.threw ? { status: "exception", errorCategory: "exception" } : { status: "ok" };
+  }
+}
