@@ -8,6 +8,17 @@ const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const FOUR_HEX = /[\dA-Fa-f]{4}/y;
 const NONZERO_DIGIT = /^[^eE]*[1-9]/;
 
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const OWN = { writable: true, enumerable: true, configurable: true } as const;
+
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
   ["\\", "\\"],
@@ -39,18 +50,18 @@ export class TextReader {
   }
 
   private value(depth: number): unknown {
-    switch (this.text[this.at]) {
-      case "{":
+    switch (this.text.charCodeAt(this.at)) {
+      case OPEN_OBJECT:
         return this.object(depth);
-      case "[":
+      case OPEN_ARRAY:
         return this.array(depth);
-      case '"':
+      case QUOTE:
         return this.string();
-      case "t":
+      case 0x74:
         return this.word("true", true);
-      case "f":
+      case 0x66:
         return this.word("false", false);
-      case "n":
+      case 0x6e:
         return this.word("null", null);
       default:
         return this.number();
@@ -60,27 +71,31 @@ export class TextReader {
   private object(depth: number): object {
     const object: Record<string, unknown> = {};
     this.open(depth);
-    if (this.took("}")) return object;
+    if (this.took(CLOSE_OBJECT)) return object;
     do {
       this.skipSpace();
       const keyAt = this.at;
       const key = this.string();
-      if (Object.hasOwn(object, key)) throw new Refused("duplicate_key", keyAt).within(key);
+      const inherited = key in object;
+      if (inherited && Object.hasOwn(object, key)) throw new Refused("duplicate_key", keyAt).within(key);
       this.skipSpace();
-      if (!this.took(":")) throw new Refused("syntax", this.at);
-      setOwn(object, key, this.item(key, depth));
-    } while (this.took(","));
-    if (!this.took("}")) throw new Refused("syntax", this.at);
+      if (!this.took(COLON)) throw new Refused("syntax", this.at);
+      const value = this.item(key, depth);
+      // Assignment would run the `__proto__` setter, or any other that Object.prototype has been given.
+      if (inherited) Object.defineProperty(object, key, { value, ...OWN });
+      else object[key] = value;
+    } while (this.took(COMMA));
+    if (!this.took(CLOSE_OBJECT)) throw new Refused("syntax", this.at);
     return object;
   }
 
   private array(depth: number): unknown[] {
     const array: unknown[] = [];
     this.open(depth);
-    if (this.took("]")) return array;
+    if (this.took(CLOSE_ARRAY)) return array;
     do array.push(this.item(array.length, depth));
-    while (this.took(","));
-    if (!this.took("]")) throw new Refused("syntax", this.at);
+    while (this.took(COMMA));
+    if (!this.took(CLOSE_ARRAY)) throw new Refused("syntax", this.at);
     return array;
   }
 
@@ -105,10 +120,13 @@ export class TextReader {
   private string(): string {
     const { text } = this;
     const from = this.at;
-    if (!this.took('"')) throw new Refused("syntax", from);
-    let value = this.plainRun();
-    while (text[this.at] === "\\") value += this.escape() + this.plainRun();
-    if (!this.took('"')) throw new Refused("syntax", this.at);
+    if (!this.took(QUOTE)) throw new Refused("syntax", from);
+    const plain = this.plainRun();
+    if (this.took(QUOTE)) return plain;
+    let value = plain;
+    while (text.charCodeAt(this.at) === BACKSLASH) value += this.escape() + this.plainRun();
+    if (!this.took(QUOTE)) throw new Refused("syntax", this.at);
+    // The text around is well-formed, so only escapes can bring half a pair.
     if (!isWellFormed(value)) throw new Refused("lone_surrogate", from);
     return value;
   }
@@ -154,8 +172,8 @@ export class TextReader {
     return value;
   }
 
-  private took(character: string): boolean {
-    if (this.text[this.at] !== character) return false;
+  private took(unit: number): boolean {
+    if (this.text.charCodeAt(this.at) !== unit) return false;
     this.at += 1;
     return true;
   }
@@ -169,11 +187,4 @@ export class TextReader {
 function endOf(pattern: RegExp, text: string, from: number): number {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : from;
-}
-
-/** Assignment would run the `__proto__` setter, or any that somebody put on Object.prototype. */
-function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key in object)
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  else object[key] = value;
 }

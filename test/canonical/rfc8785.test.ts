@@ -1,0 +1,88 @@
+// The writer against what others published about RFC 8785, and the check itself against encoders that are wrong.
+import { createHash } from "node:crypto";
+import { canonicalJson } from "@toolspan/canonical";
+import { describe, expect, test } from "vitest";
+import { hexOf, numberSequence, PUBLISHED_CHECKSUMS } from "./number-sequence.ts";
+import { FILE_VECTORS, failedVectors, NUMBER_EDGES } from "./vectors.ts";
+
+describe("RFC 8785", () => {
+  test("the writer reproduces every published vector", () => {
+    expect(Object.keys(FILE_VECTORS)).toHaveLength(6);
+    expect(failedVectors((value) => canonicalJson(value))).toEqual([]);
+  });
+
+  test("the texts of the first 100,000 numbers of the published sequence have the published checksums", () => {
+    const hash = createHash("sha256");
+    const found = new Map<number, string>();
+    let lines = 0;
+    for (const double of numberSequence(NUMBER_EDGES)) {
+      hash.update(`${hexOf(double)},${canonicalJson(double)}\n`);
+      lines += 1;
+      if (PUBLISHED_CHECKSUMS.has(lines)) found.set(lines, hash.copy().digest("hex"));
+      if (lines === 100_000) break;
+    }
+    expect(found).toEqual(PUBLISHED_CHECKSUMS);
+  });
+
+  test("numbers that other languages print otherwise have ECMAScript's text", () => {
+    expect(canonicalJson([1e-7, 1e21, -0, 5e-324, 0.1 + 0.2, 1.0, 0.000001])).toBe(
+      "[1e-7,1e+21,0,5e-324,0.30000000000000004,1,0.000001]",
+    );
+  });
+});
+
+interface Choices {
+  readonly compare?: (a: string, b: string) => number;
+  readonly number?: (value: number) => string;
+  readonly nonFinite?: () => string;
+}
+
+/** A plain second encoder, right as long as no choice is replaced. */
+function encoderWith({ compare, number = String, nonFinite }: Choices): (value: unknown) => string {
+  const text = (value: string) => {
+    if (/[\ud800-\udfff]/u.test(value)) throw new Error("lone surrogate");
+    return JSON.stringify(value);
+  };
+  return function encode(value: unknown): string {
+    if (typeof value === "string") return text(value);
+    if (typeof value === "number") {
+      if (Number.isFinite(value)) return value === 0 ? "0" : number(value);
+      if (nonFinite === undefined) throw new Error("not finite");
+      return nonFinite();
+    }
+    if (Array.isArray(value)) return `[${value.map(encode).join(",")}]`;
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    const keys = Object.keys(value).sort(compare);
+    return `{${keys.map((key) => `${text(key)}:${encode((value as Record<string, unknown>)[key])}`).join(",")}}`;
+  };
+}
+
+describe("the vector check", () => {
+  test("passes a second encoder that is right", () => {
+    expect(failedVectors(encoderWith({}))).toEqual([]);
+  });
+
+  test("fails an encoder that sorts keys by code points", () => {
+    const compare = (a: string, b: string) => {
+      const [x, y] = [Array.from(a), Array.from(b)];
+      const at = x.findIndex((character, i) => character !== y[i]);
+      return at < 0 ? x.length - y.length : (x[at]?.codePointAt(0) ?? 0) - (y[at]?.codePointAt(0) ?? -1);
+    };
+    expect(failedVectors(encoderWith({ compare }))).toEqual(["file weird"]);
+  });
+
+  test("fails an encoder that prints numbers as %.17g does", () => {
+    const number = (value: number) =>
+      value.toPrecision(17).replace(/(\.\d*?)0+(e|$)/, "$1$2").replace(/\.(e|$)/, "$1");
+    const failed = failedVectors(encoderWith({ number }));
+    expect(failed).toContain("file values");
+    expect(failed).toContain("number 44b52d02c7e14af6");
+  });
+
+  test("fails an encoder that prints NaN and infinity as null", () => {
+    expect(failedVectors(encoderWith({ nonFinite: () => "null" }))).toEqual([
+      "number 7fffffffffffffff",
+      "number 7ff0000000000000",
+    ]);
+  });
+});
