@@ -1,0 +1,269 @@
+/** One run of an agent: ask the model, answer its tool calls, repeat until somebody says stop. */
+
+import {
+  type Dispatcher,
+  diagnostics,
+  type ModelInfo,
+  type OperationReport,
+  type Report,
+  type Turn,
+} from "@toolspan/core";
+import { orAbort } from "./abort.ts";
+import type { AgentTools } from "./agent-tools.ts";
+import type { CheckedLimits } from "./limits.ts";
+import type { Message } from "./message.ts";
+import type { Model, ModelTurn } from "./model.ts";
+import { toAssistantMessage } from "./model-arguments.ts";
+import { assertModelTurn } from "./model-turn.ts";
+import { RunSignal } from "./run-signal.ts";
+import { RunStop, type StopReason } from "./run-stop.ts";
+import { type CallReport, runToolTurn, type ToolTurn, toToolMessage } from "./tool-turn.ts";
+
+/** What all runs of an agent share. */
+export interface RunSettings {
+  readonly agentName: string;
+  readonly model: Model;
+  readonly tools: AgentTools;
+  readonly dispatcher: Dispatcher;
+  readonly limits: CheckedLimits;
+  readonly prefetchNextTurn: boolean;
+}
+
+export interface RunOptions {
+  /** Ends the run as `aborted`; tools see it as `call.signal`. */
+  readonly signal?: AbortSignal;
+  /** The conversation that this run belongs to. */
+  readonly sessionId?: string;
+  /** Default a UUIDv7. */
+  readonly runId?: string;
+  /** Allow-listed baggage for every call. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
+/** What a run came to. */
+export interface RunResult {
+  readonly runId: string;
+  readonly stopReason: StopReason;
+  /** What failed, with `receipt_failed`. */
+  readonly error?: unknown;
+  /** The whole conversation: input, turns, answers. */
+  readonly messages: readonly Message[];
+  /** One per tool call, in emitted order. */
+  readonly calls: readonly CallReport[];
+  readonly modelCalls: number;
+  /** Tool calls: as many spans and receipts. */
+  readonly toolCalls: number;
+  /** Those of them that did not succeed, refused ones counted. */
+  readonly failedToolCalls: number;
+  /** Sums over the model calls that reported usage. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export class AgentRun {
+  readonly #settings: RunSettings;
+  readonly #options: RunOptions;
+  readonly #runId: string;
+  readonly #messages: Message[];
+  readonly #signal: RunSignal;
+  readonly #stop = new RunStop();
+  readonly #calls: CallReport[] = [];
+  #draining: Promise<void> | undefined;
+  #modelCalls = 0;
+  #modelTurns: number;
+  #toolCalls = 0;
+  #inputTokens = 0;
+  #outputTokens = 0;
+
+  constructor(settings: RunSettings, input: readonly Message[], runId: string, options: RunOptions) {
+    this.#settings = settings;
+    this.#options = options;
+    this.#runId = runId;
+    this.#messages = [...input];
+    this.#modelTurns = input.filter(({ role }) => role === "assistant").length;
+    this.#signal = new RunSignal(options.signal, settings.limits.deadlineMs);
+  }
+
+  /** Runs to the end and says how it was. Rejects with what the model or, by `rethrow`, a tool threw. */
+  async finish(report: Report): Promise<RunResult> {
+    try {
+      await this.#loop();
+    } catch (thrown) {
+      await this.#drainAfterThrow();
+      report(this.#spent());
+      throw thrown;
+    } finally {
+      this.#signal.release();
+    }
+    await this.#drain();
+    const result = this.#result();
+    report({ ...this.#spent(), ...failure(result.stopReason) });
+    return result;
+  }
+
+  async #loop(): Promise<void> {
+    const { maxModelCalls } = this.#settings.limits;
+    while (this.#goesOn()) {
+      if (this.#modelCalls >= maxModelCalls) return this.#stop.say("max_model_calls");
+      const turn = await this.#askModel();
+      if (turn === undefined) return;
+      const { toolCalls = [], followUp } = turn;
+      this.#messages.push(toAssistantMessage(turn));
+      this.#modelTurns += 1;
+      if (toolCalls.length > 0) await this.#answer(turn);
+      if (!this.#goesOn()) return;
+      this.#messages.push(...(followUp?.messages ?? []));
+      if (followUp?.last ?? toolCalls.length === 0) return;
+    }
+  }
+
+  #goesOn(): boolean {
+    const { cause } = this.#signal;
+    if (cause !== undefined) this.#stop.say(cause);
+    return this.#stop.reason === undefined;
+  }
+
+  /** Undefined when the run was ended meanwhile. */
+  async #askModel(): Promise<ModelTurn | undefined> {
+    this.#modelCalls += 1;
+    const { dispatcher, model } = this.#settings;
+    const messages = [...this.#messages];
+    try {
+      return await dispatcher.model(this.#modelInfo(messages), async (report) => {
+        const turn = await orAbort(this.#generate(messages), this.#signal.signal);
+        assertModelTurn(model.name, turn);
+        this.#inputTokens += turn.usage?.inputTokens ?? 0;
+        this.#outputTokens += turn.usage?.outputTokens ?? 0;
+        report(modelReport(turn));
+        return turn;
+      });
+    } catch (thrown) {
+      if (this.#signal.cause === undefined) throw thrown;
+      this.#goesOn();
+      return undefined;
+    }
+  }
+
+  async #generate(messages: readonly Message[]): Promise<ModelTurn> {
+    const { model, tools } = this.#settings;
+    const { signal } = this.#signal;
+    const request = { messages, tools: tools.tools, iteration: this.#modelCalls };
+    return model.generate(request, signal === undefined ? {} : { signal });
+  }
+
+  #modelInfo(inputMessages: readonly Message[]): ModelInfo {
+    const { agentName, model } = this.#settings;
+    const { sessionId } = this.#options;
+    return {
+      model: model.name,
+      ...(model.provider === undefined ? {} : { provider: model.provider }),
+      agentName,
+      ...(sessionId === undefined ? {} : { sessionId }),
+      iteration: this.#modelCalls,
+      inputMessages,
+    };
+  }
+
+  async #answer({ toolCalls = [] }: ModelTurn): Promise<void> {
+    const reports = await runToolTurn(this.#toolTurn(), toolCalls);
+    for (const report of reports) {
+      this.#calls.push(report);
+      this.#messages.push(toToolMessage(report));
+    }
+  }
+
+  #toolTurn(): ToolTurn {
+    const { dispatcher, tools, limits } = this.#settings;
+    return {
+      dispatcher,
+      tools,
+      limits,
+      signal: this.#signal,
+      stop: this.#stop,
+      turn: this.#turn(),
+      meta: this.#options.meta,
+      spendCall: () => {
+        this.#toolCalls += 1;
+        return this.#toolCalls <= limits.maxToolCalls;
+      },
+      drain: () => this.#drain(),
+    };
+  }
+
+  #turn(): Turn {
+    const { agentName, model, prefetchNextTurn } = this.#settings;
+    const { sessionId } = this.#options;
+    return {
+      iteration: this.#modelCalls,
+      runId: this.#runId,
+      turnIndex: this.#modelTurns - 1,
+      model: model.name,
+      agentName,
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(model.provider === undefined ? {} : { provider: model.provider }),
+      ...(prefetchNextTurn ? { prefetchNextTurn } : {}),
+    };
+  }
+
+  /** Calls that run at the same time wait for the same drain: its failure is told only once. */
+  #drain(): Promise<void> {
+    if (!this.#settings.prefetchNextTurn) return Promise.resolve();
+    this.#draining ??= this.#settings.dispatcher
+      .drain()
+      .catch((error: unknown) => this.#stop.say("receipt_failed", error))
+      .finally(() => {
+        this.#draining = undefined;
+      });
+    return this.#draining;
+  }
+
+  /** What was thrown goes to the caller; a receipt that failed beside it is said elsewhere. */
+  async #drainAfterThrow(): Promise<void> {
+    await this.#drain();
+    if (this.#stop.reason === "receipt_failed") {
+      diagnostics.report("agent.drain", "receipt_failed", "a deferred receipt failed in a run that threw as well");
+    }
+  }
+
+  #spent(): OperationReport {
+    const tokens = this.#inputTokens + this.#outputTokens;
+    return {
+      modelCalls: this.#modelCalls,
+      toolCalls: this.#toolCalls,
+      ...(tokens === 0 ? {} : { inputTokens: this.#inputTokens, outputTokens: this.#outputTokens }),
+    };
+  }
+
+  #result(): RunResult {
+    const { reason = "end", error } = this.#stop;
+    return {
+      runId: this.#runId,
+      stopReason: reason as StopReason,
+      ...(error === undefined ? {} : { error }),
+      messages: this.#messages,
+      calls: this.#calls,
+      modelCalls: this.#modelCalls,
+      toolCalls: this.#toolCalls,
+      failedToolCalls: this.#calls.filter(({ result }) => result?.ok !== true).length,
+      inputTokens: this.#inputTokens,
+      outputTokens: this.#outputTokens,
+    };
+  }
+}
+
+function modelReport(turn: ModelTurn): OperationReport {
+  const { usage, responseModel, finishReason, toolCalls = [] } = turn;
+  return {
+    finishReasons: [finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop")],
+    ...(responseModel === undefined ? {} : { responseModel }),
+    ...(usage?.inputTokens === undefined ? {} : { inputTokens: usage.inputTokens }),
+    ...(usage?.outputTokens === undefined ? {} : { outputTokens: usage.outputTokens }),
+    toolCalls: toolCalls.length,
+    outputMessages: [toAssistantMessage(turn)],
+  };
+}
+
+function failure(stopReason: StopReason): OperationReport {
+  if (stopReason === "end") return {};
+  return { errorType: stopReason === "aborted" || stopReason === "receipt_failed" ? stopReason : "limit_exceeded" };
+}
