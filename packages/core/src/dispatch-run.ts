@@ -44,7 +44,7 @@ export class DispatchRun implements DispatchScope {
   stream: ToolStream | undefined;
   /** True once the result is fixed: what settles afterwards is late. */
   fixed = false;
-  #id: string | undefined;
+  private mintedId: string | undefined;
 
   constructor(plan: Plan, options: DispatcherOptions, call: ToolCall, handler: ToolHandler | undefined) {
     this.plan = plan;
@@ -54,19 +54,26 @@ export class DispatchRun implements DispatchScope {
     this.hasher = plan.hasher;
     this.entries = new Array<number>(plan.layers.length + 1).fill(0);
     const watched = plan.observers.length > 0;
-    this.clock = watched || plan.recorders.length > 0 || plan.mayAudit ? this.#takeClock() : stoppedClock;
+    this.clock = watched || plan.recorders.length > 0 || plan.mayAudit ? this.takeClock() : stoppedClock;
     this.startedAt = this.clock.now();
-    this.observer = watched ? this.#observe() : absentDispatch;
+    this.observer = watched ? this.observe() : absentDispatch;
     this.trace = this.observer.trace;
     this.recording = this.observer.recording || plan.recorders.length > 0 || plan.mayAudit;
     this.hashing = plan.recorders.length > 0 || (this.observer.recording && plan.observersHash);
     this.argsDigest = this.hashing ? this.digestArgs(call) : null;
   }
 
+  /** Which entry of a position this is, 1-based. */
+  nextEntry(position: number): number {
+    const entry = (this.entries[position] as number) + 1;
+    this.entries[position] = entry;
+    return entry;
+  }
+
   /** Minted when first asked for: a dispatch that nobody records needs none. */
   get id(): string {
-    this.#id ??= uuidv7();
-    return this.#id;
+    this.mintedId ??= uuidv7();
+    return this.mintedId;
   }
 
   /** Digest of a call's arguments; their raw text where that could not be parsed. */
@@ -94,7 +101,7 @@ export class DispatchRun implements DispatchScope {
     this.audit = mergeAudit(this.audit, audit);
   }
 
-  #takeClock(): Clock {
+  private takeClock(): Clock {
     for (const observer of this.plan.observers) {
       const inherited = openSafely(() => observer.clock?.(), undefined);
       if (inherited !== undefined) return inherited;
@@ -102,7 +109,7 @@ export class DispatchRun implements DispatchScope {
     return (this.options.createClock ?? createClock)();
   }
 
-  #observe(): DispatchObserver {
+  private observe(): DispatchObserver {
     const open = this.plan.observers.map((observer) => openSafely(() => observer.dispatch(this), absentDispatch));
     return open.length === 1 ? (open[0] as DispatchObserver) : fanOutObserver(open);
   }

@@ -42,12 +42,12 @@ export function createDispatcher(
   const meter = plan.observers.find((observer) => observer.meter !== undefined)?.meter;
   if (meter !== undefined) for (const recorder of plan.recorders) tellSafely(() => recorder.useMeter?.(meter));
 
-  async function dispatch(input: ToolCallInput, handler: ToolHandler | undefined): Promise<DispatchResult> {
+  function dispatch(input: ToolCallInput, handler: ToolHandler | undefined): Promise<DispatchResult> {
     const call = readToolCall(input);
     if (call === undefined) return refuseInvalid();
     const run = new DispatchRun(plan, options, call, handler);
     runWithin(run.observer, enterStack, run);
-    return end(run, await (run.answer as Promise<ToolResult>));
+    return (run.answer as Promise<ToolResult>).then((answer) => end(run, answer));
   }
 
   async function refuse(input: ToolCallInput, refusal: Refusal): Promise<DispatchResult> {
@@ -120,7 +120,7 @@ export function createDispatcher(
 function enterStack(run: DispatchRun): void {
   if (run.entered) return;
   run.entered = true;
-  (run.entries as [number])[0] = 1;
+  run.nextEntry(0);
   run.answer = enter(run, 0, run.call, null, null);
 }
 

@@ -8,6 +8,7 @@ import { diagnostics } from "./diagnostics.ts";
 import { type DispatchRun, digestSafely } from "./dispatch-run.ts";
 import { errorTypeOf, nameOf } from "./error-type.ts";
 import { withheldResult } from "./failed-result.ts";
+import type { Frame } from "./frame.ts";
 import { openSafely, tellSafely } from "./guard.ts";
 import type { Digest } from "./hasher.ts";
 import type { DispatchOutcome } from "./outcome.ts";
@@ -39,9 +40,11 @@ interface Fixed extends DispatchOutcome {
 /** From here on nothing of the dispatch changes. */
 function fix(run: DispatchRun, answer: ToolResult): Fixed {
   run.fixed = true;
-  for (const frame of run.frames.toReversed()) frame.closeAtEnd();
+  const { frames } = run;
+  for (let i = frames.length - 1; i >= 0; i -= 1) frames[i]?.closeAtEnd();
   const endedAt = run.clock.now();
-  const runs = run.recording ? run.frames.map((frame) => frame.toRun()) : [];
+  const isRead = run.observer.recording || run.plan.recorders.length > 0 || run.audit !== undefined;
+  const runs = isRead ? runsOf(frames) : [];
   const eventAudit = run.audit === undefined ? undefined : finalAudit(run, run.audit, runs);
   const result = complete(run, answer, eventAudit);
   let digest: Digest | null | undefined;
@@ -62,12 +65,22 @@ function fix(run: DispatchRun, answer: ToolResult): Fixed {
   };
 }
 
-/** What no layer may get wrong: whose call it was, and whether the handler ran. */
+function runsOf(frames: readonly Frame[]): readonly LayerRun[] {
+  const runs: LayerRun[] = [];
+  for (const frame of frames) if (frame.recorded !== null) runs.push(frame.toRun(frame.recorded));
+  return runs;
+}
+
+/** What no layer may get wrong: whose call it was, and whether the handler ran. The same object where it says so already. */
 function complete(run: DispatchRun, answer: ToolResult, audit: AuditBlob | undefined): DispatchResult {
-  const { call, attempts, executionMs } = run;
-  const toolCallId = answer.toolCallId === undefined ? call.callId : answer.toolCallId;
-  const known = { toolCallId, executed: attempts > 0, executionDurationMs: executionMs };
-  return { ...answer, ...known, ...(audit === undefined ? {} : { audit }) };
+  const toolCallId = answer.toolCallId === undefined ? run.call.callId : answer.toolCallId;
+  const executed = run.attempts > 0;
+  const executionDurationMs = run.executionMs;
+  if (audit === undefined && answer.toolCallId === toolCallId && answer.executed === executed) {
+    if (answer.executionDurationMs === executionDurationMs) return answer as DispatchResult;
+  }
+  const completed = { ...answer, toolCallId, executed, executionDurationMs };
+  return audit === undefined ? completed : { ...completed, audit };
 }
 
 function finalAudit(run: DispatchRun, audit: AuditBlob, runs: readonly LayerRun[]): AuditBlob {

@@ -12,6 +12,7 @@ import { openSafely, runWithin, tellSafely } from "./guard.ts";
 import type { LayerDefinition, LayerScope } from "./layer.ts";
 import type { LayerObserver } from "./observer.ts";
 import type { Attributes, LayerRun } from "./record.ts";
+import { RunRecording } from "./run-recording.ts";
 import { runTerminal } from "./terminal.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { isCompleteResult, type ToolResult } from "./tool-result.ts";
@@ -43,27 +44,21 @@ export class Frame implements LayerScope, Inner {
   readonly attempt: number;
   readonly parent: Frame | null;
   readonly call: ToolCall;
-  observer: LayerObserver = absentLayer;
+  /** What is measured of this run; null where nobody records. */
+  readonly recorded: RunRecording | null;
   /** What came back last from inside: a failure with another status is this layer's own. */
   innerResult: ToolResult | undefined;
-  entered = false;
+  entered: boolean;
   /** True once the layer has answered: `next` is closed. */
-  over = false;
+  over: boolean;
   /** True once the record is complete; later than `over` while a stream runs. */
-  closed = false;
-  #binding: ArgsBinding | null;
-  #answer: unknown;
-  #nextCalled = false;
-  #argsChanged = false;
-  #status: string | undefined;
-  #attributes: Attributes | undefined;
-  #errorType: string | undefined;
-  #startedAt: Reading = 0;
-  #endedAt: Reading = 0;
-  #selfTime: Reading = -1;
-  #innerTime: Reading = 0;
-  #innerSince: Reading = 0;
-  #open: Inner[] = [];
+  closed: boolean;
+  private binding: ArgsBinding | null;
+  private answer: unknown;
+  private nextCalled: boolean;
+  /** The inner run that stands open; `others` where a layer has several at once. */
+  private open: Inner | null;
+  private others: Inner[] | null;
 
   constructor(
     run: DispatchRun,
@@ -79,128 +74,142 @@ export class Frame implements LayerScope, Inner {
     this.parent = parent;
     this.call = call;
     this.attempt = run.entries[index] as number;
-    this.#binding = binding;
+    this.recorded = run.recording ? new RunRecording(run.clock) : null;
+    this.innerResult = undefined;
+    this.entered = false;
+    this.over = false;
+    this.closed = false;
+    this.binding = binding;
+    this.answer = undefined;
+    this.nextCalled = false;
+    this.open = null;
+    this.others = null;
   }
 
   get name(): string {
     return this.definition.name;
   }
 
-  /** Where this run stands among its siblings and enclosing runs, as spans and records say it. */
+  /** How many layer runs enclose this one. */
   get depth(): number {
     return this.parent === null ? 0 : this.parent.depth + 1;
   }
 
+  get observer(): LayerObserver | null {
+    return this.recorded === null ? null : this.recorded.observer;
+  }
+
   start(): Promise<ToolResult> {
-    const { dispatch, parent } = this;
+    const { dispatch, parent, recorded } = this;
     dispatch.frames.push(this);
-    if (dispatch.recording) {
-      this.#startedAt = dispatch.clock.now();
-      parent?.innerStarted(this, this.#startedAt);
-      if (dispatch.observer.recording) this.observer = this.#openSpan();
-      runWithin(this.observer, callLayer, this);
+    if (parent !== null) parent.innerStarted(this, recorded === null ? 0 : recorded.startedAt);
+    if (recorded !== null && dispatch.observer.recording) {
+      recorded.observer = this.openSpan(recorded.startedAt);
+      runWithin(recorded.observer, callLayer, this);
     } else {
-      parent?.innerStarted(this, 0);
       callLayer(this);
     }
-    const answer = this.#answer;
+    const answer = this.answer;
     return answer instanceof Promise
       ? answer.then(
-          (value) => this.#leave(value),
-          (thrown) => this.#leave(crashedLayer(this.call, this.name, thrown)),
+          (value) => this.leave(value),
+          (thrown) => this.leave(crashedLayer(this.call, this.name, thrown)),
         )
-      : Promise.resolve(this.#leave(answer));
+      : Promise.resolve(this.leave(answer));
   }
 
   /** Lets the layer run; what it throws becomes its answer. */
   callLayer(): void {
     try {
-      const answer = this.definition.call(this.call, (call) => this.#next(call), this);
-      this.#answer = isThenable(answer) ? Promise.resolve(answer) : answer;
+      const answer = this.definition.call(this.call, (call) => this.next(call), this);
+      this.answer = answer instanceof Promise || !isThenable(answer) ? answer : Promise.resolve(answer);
     } catch (thrown) {
-      this.#answer = crashedLayer(this.call, this.name, thrown);
+      this.answer = crashedLayer(this.call, this.name, thrown);
     }
   }
 
   report(report: { readonly status?: string; readonly attributes?: Attributes }): void {
-    if (report.status !== undefined) this.#status = report.status;
-    if (report.attributes !== undefined) this.#attributes = { ...this.#attributes, ...scalars(report.attributes) };
+    this.recorded?.report(report);
   }
 
   event(name: string, attributes?: Attributes): void {
-    if (!this.closed && this.dispatch.recording) {
-      tellSafely(() => this.observer.event(name, attributes, this.dispatch.clock.now()));
-    }
+    const { recorded, dispatch } = this;
+    if (recorded === null || this.closed) return;
+    tellSafely(() => recorded.observer.event(name, attributes, dispatch.clock.now()));
   }
 
   bindArgs(digest: ArgsDigest): void {
-    this.#binding = bindTo(this.call.toolArgs, digest, this.#binding);
+    this.binding = bindTo(this.call.toolArgs, digest, this.binding);
   }
 
   innerStarted(inner: Inner, at: Reading): void {
-    if (this.#open.length === 0) this.#innerSince = at;
-    this.#open.push(inner);
+    if (this.open === null) {
+      this.open = inner;
+      if (this.recorded !== null) this.recorded.innerSince = at;
+    } else {
+      this.others ??= [];
+      this.others.push(inner);
+    }
   }
 
   innerEnded(inner: Inner, at: Reading): void {
-    const position = this.#open.indexOf(inner);
-    if (position === -1) return;
-    this.#open.splice(position, 1);
-    if (this.#open.length === 0) this.#innerTime += at - this.#innerSince;
+    if (this.open === inner) this.open = this.others?.shift() ?? null;
+    else this.others?.splice(this.others.indexOf(inner), 1);
+    const { recorded } = this;
+    if (this.open === null && recorded !== null) recorded.innerTime += at - recorded.innerSince;
   }
 
   abandon(): void {
     if (this.closed) return;
-    this.#status = "abandoned";
-    this.#close();
+    this.report({ status: "abandoned" });
+    this.close();
   }
 
   /** Ends the record when the dispatch ends: as answered, if the layer had only waited for a stream, else abandoned. */
   closeAtEnd(): void {
-    if (this.over) this.#close();
+    if (this.closed) return;
+    if (this.over) this.close();
     else this.abandon();
   }
 
   /** The run as it is recorded; only once closed. */
-  toRun(): LayerRun {
+  toRun(recorded: RunRecording): LayerRun {
     return {
       name: this.name,
       index: this.index,
       depth: this.depth,
       attempt: this.attempt,
-      status: this.#status ?? (this.#errorType === undefined ? "ok" : "error"),
-      startedAt: this.#startedAt,
-      endedAt: this.#endedAt,
-      selfTime: this.#selfTime,
-      shortCircuited: !this.#nextCalled,
-      argsChanged: this.#argsChanged,
-      errorType: this.#errorType,
-      attributes: this.#attributes,
+      status: recorded.status ?? (recorded.errorType === undefined ? "ok" : "error"),
+      startedAt: recorded.startedAt,
+      endedAt: recorded.endedAt,
+      selfTime: recorded.selfTime,
+      shortCircuited: !this.nextCalled,
+      argsChanged: recorded.argsChanged,
+      errorType: recorded.errorType,
+      attributes: recorded.attributes,
     };
   }
 
-  #next(call: ToolCall): Promise<ToolResult> {
-    const { dispatch, index } = this;
-    if (this.over) return this.#tooLate();
+  private next(call: ToolCall): Promise<ToolResult> {
+    const { dispatch, index, recorded } = this;
+    if (this.over) return this.tooLate();
     if (!isToolCall(call)) {
       return Promise.reject(new ToolspanError("TOOLSPAN_INVALID_CALL", { layer: this.name, received: kindOf(call) }));
     }
-    this.#nextCalled = true;
-    if (dispatch.recording && !this.#argsChanged) {
-      this.#argsChanged = dispatch.argsDiffer(this.call.toolArgs, call.toolArgs);
-    }
-    const binding = carryBinding(
-      this.#binding,
-      this.definition.traits?.rewritesArgs,
-      this.call.toolArgs,
-      call.toolArgs,
-    );
-    const attempt = ++(dispatch.entries as [number])[(index + 1) as 0];
+    this.nextCalled = true;
+    const { toolArgs } = this.call;
+    if (recorded !== null && !recorded.argsChanged) recorded.argsChanged = dispatch.argsDiffer(toolArgs, call.toolArgs);
+    const binding = this.binding === null ? null : this.carryBinding(call.toolArgs);
+    const attempt = dispatch.nextEntry(index + 1);
     const passed = call.attempt === attempt ? call : { ...call, attempt };
     return enter(dispatch, index + 1, passed, this, binding);
   }
 
-  #tooLate(): Promise<never> {
+  private carryBinding(after: unknown): ArgsBinding | null {
+    return carryBinding(this.binding, this.definition.traits?.rewritesArgs, this.call.toolArgs, after);
+  }
+
+  private tooLate(): Promise<never> {
     const error = new ToolspanError("TOOLSPAN_NEXT_AFTER_END", { layer: this.name });
     diagnostics.report("kernel.next", this.name, error.message);
     const refused = Promise.reject(error);
@@ -208,42 +217,41 @@ export class Frame implements LayerScope, Inner {
     return refused;
   }
 
-  #leave(answer: unknown): ToolResult {
+  private leave(answer: unknown): ToolResult {
     const result = completed(answer) ?? incompleteAnswer(this.call, this.name);
-    const { dispatch } = this;
+    const { dispatch, parent, recorded } = this;
     this.over = true;
     if (this.closed) return result;
     if (result.audit !== undefined) dispatch.keepAudit(result.audit);
-    if (result.status !== this.innerResult?.status) this.#errorType = errorTypeOf(result);
-    if (this.parent !== null) this.parent.innerResult = result;
-    if (dispatch.stream?.carries(result)) this.#stopSelfTime();
-    else this.#close();
+    if (recorded !== null && result.status !== this.innerResult?.status) recorded.errorType = errorTypeOf(result);
+    if (parent !== null) parent.innerResult = result;
+    if (dispatch.stream?.carries(result)) recorded?.stopSelfTime(dispatch.clock.now(), this.open !== null);
+    else this.close();
     return result;
   }
 
-  #stopSelfTime(): void {
-    const now = this.dispatch.clock.now();
-    const inner = this.#innerTime + (this.#open.length === 0 ? 0 : now - this.#innerSince);
-    this.#selfTime = now - this.#startedAt - inner;
-  }
-
-  #close(): void {
+  private close(): void {
     if (this.closed) return;
     this.over = true;
     this.closed = true;
-    for (const inner of this.#open.toReversed()) inner.abandon();
-    const { dispatch, parent } = this;
-    if (dispatch.recording) {
-      this.#endedAt = dispatch.clock.now();
-      if (this.#selfTime < 0) this.#selfTime = this.#endedAt - this.#startedAt - this.#innerTime;
-      if (this.observer !== absentLayer) tellSafely(() => this.observer.end(this.toRun()));
+    if (this.open !== null) this.abandonInner();
+    const { parent, recorded } = this;
+    if (recorded === null) {
+      if (parent !== null) parent.innerEnded(this, 0);
+      return;
     }
-    parent?.innerEnded(this, this.#endedAt);
+    recorded.end(this.dispatch.clock.now());
+    if (recorded.observer !== absentLayer) tellSafely(() => recorded.observer.end(this.toRun(recorded)));
+    if (parent !== null) parent.innerEnded(this, recorded.endedAt);
   }
 
-  #openSpan(): LayerObserver {
+  private abandonInner(): void {
+    for (const inner of [this.open, ...(this.others ?? [])].toReversed()) inner?.abandon();
+  }
+
+  private openSpan(startedAt: Reading): LayerObserver {
     const { dispatch, parent, name, index, depth, attempt } = this;
-    const start = { name, index, depth, attempt, startedAt: this.#startedAt };
+    const start = { name, index, depth, attempt, startedAt };
     return openSafely(() => dispatch.observer.layer(start, parent?.observer ?? null), absentLayer);
   }
 }
@@ -264,19 +272,9 @@ function completed(answer: unknown): ToolResult | undefined {
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if (value instanceof Promise) return true;
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }
 
 function isToolCall(value: unknown): value is ToolCall {
   return typeof value === "object" && value !== null && typeof (value as Partial<ToolCall>).toolName === "string";
-}
-
-/** What a record can carry: a layer's attributes less everything that is not a scalar. */
-function scalars(attributes: Attributes): Attributes {
-  return Object.fromEntries(
-    Object.entries(attributes).filter(
-      ([, value]) => typeof value === "string" || typeof value === "boolean" || Number.isFinite(value),
-    ),
-  );
 }

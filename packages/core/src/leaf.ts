@@ -23,8 +23,8 @@ export class Leaf implements Inner {
   closed = false;
   /** True once a handler settled that nobody waited for any more. */
   settledLate = false;
-  #running = false;
-  #handlerStartedMs = 0;
+  private running = false;
+  private handlerStartedMs = 0;
 
   constructor(run: DispatchRun, call: ToolCall, parent: Frame | null) {
     this.dispatch = run;
@@ -34,28 +34,28 @@ export class Leaf implements Inner {
     this.startedAt = run.recording ? run.clock.now() : 0;
     parent?.innerStarted(this, this.startedAt);
     const watch = run.observer.recording;
-    this.observer = watch ? openSafely(() => this.#openSpan(), absentLeaf) : absentLeaf;
+    this.observer = watch ? openSafely(() => this.openSpan(), absentLeaf) : absentLeaf;
   }
 
   /** Says that the handler starts now. */
   handlerStarted(): void {
-    this.#running = true;
+    this.running = true;
     this.dispatch.attempts += 1;
-    this.#handlerStartedMs = performance.now();
+    this.handlerStartedMs = performance.now();
   }
 
   /** Adds the handler's time to the dispatch's; once per start. */
   handlerEnded(): void {
-    if (!this.#running) return;
-    this.#running = false;
-    this.dispatch.executionMs += performance.now() - this.#handlerStartedMs;
+    if (!this.running) return;
+    this.running = false;
+    this.dispatch.executionMs += performance.now() - this.handlerStartedMs;
   }
 
   /** Ends the leaf with what came of it; a leaf that was abandoned meanwhile settles late. */
   settle(result: ToolResult): ToolResult {
     this.handlerEnded();
-    if (this.closed) this.#settleLate(result);
-    else this.#close(result.status, errorTypeOf(result));
+    if (this.closed) this.settleLate(result);
+    else this.close(result.status, errorTypeOf(result));
     if (this.parent !== null) this.parent.innerResult = result;
     return result;
   }
@@ -63,10 +63,10 @@ export class Leaf implements Inner {
   abandon(): void {
     if (this.closed) return;
     this.handlerEnded();
-    this.#close("abandoned", undefined);
+    this.close("abandoned", undefined);
   }
 
-  #close(status: string, errorType: string | undefined): void {
+  private close(status: string, errorType: string | undefined): void {
     this.closed = true;
     const { dispatch, parent, attempt, observer, call } = this;
     const endedAt = dispatch.recording ? dispatch.clock.now() : 0;
@@ -77,7 +77,7 @@ export class Leaf implements Inner {
     parent?.innerEnded(this, endedAt);
   }
 
-  #settleLate(result: ToolResult): void {
+  private settleLate(result: ToolResult): void {
     const { dispatch, attempt, startedAt } = this;
     this.settledLate = true;
     if (!dispatch.recording) return;
@@ -94,7 +94,7 @@ export class Leaf implements Inner {
     for (const recorder of dispatch.plan.recorders) tellSafely(() => recorder.late?.(settlement));
   }
 
-  #openSpan(): LeafObserver {
+  private openSpan(): LeafObserver {
     const { dispatch, attempt, startedAt, parent } = this;
     return dispatch.observer.leaf(attempt, startedAt, parent?.observer ?? null);
   }

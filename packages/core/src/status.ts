@@ -47,7 +47,9 @@ export const STATUSES: Readonly<Record<ToolStatus, StatusFacts>> = {
   tool_middleware_exception: FAILURE,
 };
 
+const WORDS: ReadonlySet<unknown> = new Set(Object.keys(STATUSES));
+
 /** True for a word of the table. */
 export function isToolStatus(value: unknown): value is ToolStatus {
-  return typeof value === "string" && Object.hasOwn(STATUSES, value);
+  return WORDS.has(value);
 }

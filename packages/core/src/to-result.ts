@@ -10,20 +10,26 @@ import { CAUSE, type ToolResult } from "./tool-result.ts";
 /** The one classification of a settled handler, as a result. */
 export function toResult(leaf: Leaf, settled: Settled): ToolResult {
   const { status, errorCategory, error } = classified(leaf, settled);
-  const { call } = leaf;
+  const { call, dispatch } = leaf;
+  leaf.handlerEnded();
   const { ok } = STATUSES[status];
   const text = error ?? (settled.threw ? messageOf(settled.value) : null);
-  return {
+  const result: ToolResult = {
     ok,
     status,
     toolName: call.toolName,
     toolCallId: call.callId,
     arguments: call.toolArgs,
-    ...(settled.threw ? { observation: text ?? status, [CAUSE]: settled.value } : { result: settled.value }),
+    result: settled.value,
     error: ok ? null : text,
     errorCategory: ok ? null : (errorCategory ?? (status === "error" ? "tool_error" : status)),
     executor: call.declaredExecutor ?? null,
+    executed: true,
+    executionDurationMs: dispatch.executionMs,
   };
+  if (!settled.threw) return result;
+  const { result: thrown, ...rest } = result;
+  return { ...rest, observation: text ?? status, [CAUSE]: thrown };
 }
 
 /** What `classify` says, else the default; a throw in it counts as ok and is reported. */

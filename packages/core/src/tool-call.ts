@@ -66,17 +66,32 @@ export type ToolCallInput = Partial<Omit<ToolCall, "attempt" | "toolName">> & { 
 
 const NO_TURN: Turn = Object.freeze({ iteration: 0 });
 
-/** Completes a caller's input: known, no call id, turn 0, attempt 1 unless said otherwise. */
+/** Completes a caller's input: known, no call id, turn 0, attempt 1 unless said otherwise. Reads each field once. */
 export function toToolCall(input: ToolCallInput): ToolCall {
-  return {
-    ...input,
-    toolArgs: input.toolArgs,
-    callId: input.callId ?? null,
-    known: input.known ?? true,
-    turn: input.turn ?? NO_TURN,
-    attempt: 1,
-  };
+  const { toolName, toolArgs, callId = null, known = true, turn = NO_TURN } = input;
+  const call: Mutable<ToolCall> = { toolName, toolArgs, callId, known, turn, attempt: 1 };
+  for (const field of OPTIONAL_FIELDS) {
+    const value = input[field];
+    if (value !== undefined) (call as Record<string, unknown>)[field] = value;
+  }
+  return call;
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+const OPTIONAL_FIELDS = [
+  "rawArgs",
+  "declaredExecutor",
+  "schema",
+  "description",
+  "annotations",
+  "sideEffectLevel",
+  "idempotent",
+  "capabilities",
+  "signal",
+  "meta",
+  "native",
+] as const satisfies readonly (keyof ToolCall)[];
 
 /** The completed call, or nothing where the input has no tool name or cannot be read. Never throws. */
 export function readToolCall(input: ToolCallInput): ToolCall | undefined {

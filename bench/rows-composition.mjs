@@ -1,0 +1,82 @@
+// Row 1: what composing costs when nobody watches.
+import { createDispatcher, defineLayer, isCompleteResult } from "@toolspan/core";
+import koaCompose from "koa-compose";
+import { measure, ratio } from "./measure.mjs";
+
+const LAYERS = 10;
+const awaiting = async (call, next) => {
+  const result = await next(call);
+  return result;
+};
+const handler = async () => 42;
+const call = { toolName: "web_search", toolArgs: { query: "x" }, callId: "call_1" };
+
+/** Layers that say they neither rewrite arguments nor set audit, so nothing has to be recorded for them. */
+export const quietLayers = Array.from({ length: LAYERS }, (_, i) =>
+  defineLayer({ name: `layer_${i}`, traits: { rewritesArgs: "no", audits: false }, call: awaiting }),
+);
+
+/** What a careful author would nest by hand: each closure catches and checks that the result is complete. */
+function handNested() {
+  const failed = (status, error) => ({ ok: false, status, toolName: call.toolName, observation: String(error) });
+  let inner = async (passed) => {
+    try {
+      const result = await handler(passed);
+      return {
+        ok: true,
+        status: "ok",
+        toolName: passed.toolName,
+        toolCallId: passed.callId,
+        arguments: passed.toolArgs,
+        result,
+      };
+    } catch (error) {
+      return failed("exception", error);
+    }
+  };
+  for (let i = 0; i < LAYERS; i += 1) {
+    const next = inner;
+    inner = async (passed) => {
+      try {
+        const result = await awaiting(passed, next);
+        return isCompleteResult(result) ? result : failed("tool_middleware_exception", "incomplete");
+      } catch (error) {
+        return failed("tool_middleware_exception", error);
+      }
+    };
+  }
+  return inner;
+}
+
+export async function compositionRows() {
+  const dispatcher = createDispatcher(quietLayers);
+  const undeclared = createDispatcher(Array.from({ length: LAYERS }, () => async (c, next) => await next(c)));
+  const nested = handNested();
+  const koa = koaCompose([
+    ...Array.from({ length: LAYERS }, () => async (_, next) => await next()),
+    () => handler(call),
+  ]);
+  const repeat = (operation) => async (n) => {
+    for (let i = 0; i < n; i += 1) await operation();
+  };
+  const samples = await measure([
+    { name: "toolspan", run: repeat(() => dispatcher(call, handler)) },
+    { name: "undeclared", run: repeat(() => undeclared(call, handler)) },
+    { name: "hand-nested", run: repeat(() => nested(call)) },
+    { name: "koa-compose", run: repeat(() => koa(call)) },
+  ]);
+  const row = (variant, subject, baseline, target) => ({
+    row: 1,
+    variant,
+    subject,
+    baseline,
+    unit: "ratio",
+    target,
+    measured: ratio(samples, subject, baseline),
+  });
+  return [
+    row("no observer", "toolspan", "hand-nested", 1.1),
+    row("no observer", "toolspan", "koa-compose", 2),
+    row("no observer, layers without traits", "undeclared", "hand-nested", null),
+  ];
+}
