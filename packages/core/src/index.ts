@@ -21,6 +21,7 @@ export type { DispatchScope, TraceRef } from "./dispatch-scope.ts";
 export { createDispatcher } from "./dispatcher.ts";
 export type { Dispatcher, DispatcherOptions, Refusal, ToolHandler } from "./dispatcher-port.ts";
 export { ERROR_CODES, kindOf, quote, ToolspanError, type ToolspanErrorCode } from "./errors.ts";
+export { failedResult } from "./failed-result.ts";
 export type { Digest, Hasher, HashMode, SequenceDigest } from "./hasher.ts";
 export type { Layer, LayerDefinition, LayerScope, LayerTraits, Next, RewritesArgs, ToolCaller } from "./layer.ts";
 export type { Finding, Severity } from "./lint.ts";

@@ -37,28 +37,28 @@ export interface ToolCall {
   /** The arguments; `undefined` beside a `rawArgs` means that the text could not be parsed. */
   readonly toolArgs: unknown;
   /** The arguments' text as the model wrote it. */
-  readonly rawArgs?: string;
+  readonly rawArgs?: string | undefined;
   /** The provider's id for this call, or null. Not unique: join on the dispatch id. */
   readonly callId: string | null;
   /** False for a name that no registry knows; it folds to `_OTHER` in span names and metrics. */
   readonly known: boolean;
-  readonly declaredExecutor?: Executor;
+  readonly declaredExecutor?: Executor | undefined;
   /** Input schema, JSON Schema. */
-  readonly schema?: unknown;
-  readonly description?: string;
-  readonly annotations?: ToolAnnotations;
-  readonly sideEffectLevel?: SideEffectLevel;
-  readonly idempotent?: boolean;
+  readonly schema?: unknown | undefined;
+  readonly description?: string | undefined;
+  readonly annotations?: ToolAnnotations | undefined;
+  readonly sideEffectLevel?: SideEffectLevel | undefined;
+  readonly idempotent?: boolean | undefined;
   /** Capability → operations that the tool needs. */
-  readonly capabilities?: Readonly<Record<string, readonly string[]>>;
+  readonly capabilities?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly turn: Turn;
   /** Which attempt of this dispatch this is, 1-based; set by the kernel. */
   readonly attempt: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Allow-listed baggage (an MCP `_meta`, tenant, …). */
-  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
   /** The framework's own call object, untouched. */
-  readonly native?: unknown;
+  readonly native?: unknown | undefined;
 }
 
 /** A call as a caller hands it over: only the name is required. */
@@ -66,32 +66,34 @@ export type ToolCallInput = Partial<Omit<ToolCall, "attempt" | "toolName">> & { 
 
 const NO_TURN: Turn = Object.freeze({ iteration: 0 });
 
-/** Completes a caller's input: known, no call id, turn 0, attempt 1 unless said otherwise. Reads each field once. */
+/**
+ * Completes a caller's input: known, no call id, turn 0, attempt 1 unless said otherwise. Reads each field once.
+ *
+ * Every field is written, so that all calls have one shape and cost the layers the same.
+ */
 export function toToolCall(input: ToolCallInput): ToolCall {
-  const { toolName, toolArgs, callId = null, known = true, turn = NO_TURN } = input;
-  const call: Mutable<ToolCall> = { toolName, toolArgs, callId, known, turn, attempt: 1 };
-  for (const field of OPTIONAL_FIELDS) {
-    const value = input[field];
-    if (value !== undefined) (call as Record<string, unknown>)[field] = value;
-  }
-  return call;
+  const { toolName, toolArgs, rawArgs, callId = null, known = true, declaredExecutor, schema, description } = input;
+  const { annotations, sideEffectLevel, idempotent, capabilities, turn = NO_TURN, signal, meta, native } = input;
+  return {
+    toolName,
+    toolArgs,
+    rawArgs,
+    callId,
+    known,
+    declaredExecutor,
+    schema,
+    description,
+    annotations,
+    sideEffectLevel,
+    idempotent,
+    capabilities,
+    turn,
+    attempt: 1,
+    signal,
+    meta,
+    native,
+  };
 }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-
-const OPTIONAL_FIELDS = [
-  "rawArgs",
-  "declaredExecutor",
-  "schema",
-  "description",
-  "annotations",
-  "sideEffectLevel",
-  "idempotent",
-  "capabilities",
-  "signal",
-  "meta",
-  "native",
-] as const satisfies readonly (keyof ToolCall)[];
 
 /** The completed call, or nothing where the input has no tool name or cannot be read. Never throws. */
 export function readToolCall(input: ToolCallInput): ToolCall | undefined {
