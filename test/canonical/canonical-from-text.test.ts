@@ -1,5 +1,5 @@
 // Laws of the strict reader.
-import { canonicalFromText, canonicalJson, CanonicalRefusal } from "@toolspan/canonical";
+import { CanonicalRefusal, canonicalFromText, canonicalJson } from "@toolspan/canonical";
 import { describe, expect, test } from "vitest";
 import { PARSER_CASES } from "./vectors.ts";
 

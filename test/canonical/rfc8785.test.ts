@@ -73,7 +73,10 @@ describe("the vector check", () => {
 
   test("fails an encoder that prints numbers as %.17g does", () => {
     const number = (value: number) =>
-      value.toPrecision(17).replace(/(\.\d*?)0+(e|$)/, "$1$2").replace(/\.(e|$)/, "$1");
+      value
+        .toPrecision(17)
+        .replace(/(\.\d*?)0+(e|$)/, "$1$2")
+        .replace(/\.(e|$)/, "$1");
     const failed = failedVectors(encoderWith({ number }));
     expect(failed).toContain("file values");
     expect(failed).toContain("number 44b52d02c7e14af6");

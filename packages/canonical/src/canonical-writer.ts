@@ -2,7 +2,7 @@
 import type { KeyShapes } from "./key-shapes.ts";
 import { quoteString } from "./quote-string.ts";
 import { Refused, toRefused } from "./refused.ts";
-import { type TypedValue, typedValue } from "./typed-value.ts";
+import { type TypedMembers, type TypedValue, typedValue } from "./typed-value.ts";
 
 /** Takes text in pieces, none of which parts a surrogate pair. */
 export interface TextSink {
@@ -65,9 +65,11 @@ export class CanonicalWriter {
         else this.container(value, depth);
         return;
       case "undefined":
+        this.enter(depth);
         this.text += '{"$toolspan":"undefined"}';
         return;
       case "bigint":
+        this.enter(depth);
         this.text += `{"$toolspan":"bigint","v":"${value}"}`;
         return;
       default:
@@ -75,10 +77,15 @@ export class CanonicalWriter {
     }
   }
 
+  /** Containers are counted as they stand in the text, so that whoever reads it needs no other limit. */
+  private enter(depth: number): void {
+    if (depth >= this.maxDepth) throw new Refused("depth");
+  }
+
   private container(value: object, depth: number): void {
     const { around } = this;
     for (let i = 0; i < depth; i++) if (around[i] === value) throw new Refused("cycle");
-    if (depth >= this.maxDepth) throw new Refused("depth");
+    this.enter(depth);
     around[depth] = value;
     let length = -1;
     let keys: readonly string[] | undefined;
@@ -93,7 +100,7 @@ export class CanonicalWriter {
     }
     if (keys !== undefined) this.object(value as Readonly<Record<string, unknown>>, keys, depth);
     else if (length >= 0) this.array(value as readonly unknown[], length, depth);
-    else if (typed !== undefined) this.typed(typed, depth);
+    else if (typed !== undefined) this.typed(typed, value, depth);
     else throw new Refused("class_instance");
   }
 
@@ -141,52 +148,44 @@ export class CanonicalWriter {
     this.text += "}";
   }
 
-  private typed(typed: TypedValue, depth: number): void {
+  private typed(typed: TypedValue, value: object, depth: number): void {
     this.text += `{"$toolspan":"${typed.type}","v":`;
-    this.text += this.typedText(typed, depth);
+    if ("members" in typed) {
+      // The list under `v` is a container too.
+      this.enter(depth + 1);
+      this.around[depth + 1] = value;
+      this.text += this.members(typed, depth + 2);
+    } else {
+      this.text += typed.text === null ? "null" : `"${typed.text}"`;
+    }
     this.text += "}";
   }
 
-  private typedText(typed: TypedValue, depth: number): string {
-    switch (typed.type) {
-      case "date":
-        return typed.text === null ? "null" : `"${typed.text}"`;
-      case "bytes":
-        return `"${typed.text}"`;
-      case "map":
-        return this.sorted(this.keptEntries(typed.entries), (entry) => this.array(entry, 2, depth));
-      case "set":
-        return this.sorted(typed.items.entries(), (item) => this.value(item, depth + 1));
-    }
-  }
-
-  /** A Map's string key is a key name like any other to `redact`. */
-  private *keptEntries(entries: readonly (readonly [unknown, unknown])[]): Iterable<[number, readonly unknown[]]> {
-    for (const [i, entry] of entries.entries()) {
-      const [key] = entry;
-      if (typeof key === "string" && this.shapes.isRedacted(key)) this.removed?.add(key);
-      else yield [i, entry];
-    }
-  }
-
-  /** Map and Set are written in the order of their texts, as keys of objects are: equal content, equal text. */
-  private sorted<T>(numbered: Iterable<[number, T]>, write: (item: T) => void): string {
-    const outer = this.text;
-    const { spillAt } = this;
-    this.spillAt = NEVER;
+  /** In the order of their texts, as keys of objects are: equal content, equal text. Nothing is spilled meanwhile. */
+  private members(typed: TypedMembers, depth: number): string {
+    const { text, spillAt } = this;
     const texts: string[] = [];
-    for (const [i, item] of numbered) {
+    this.spillAt = NEVER;
+    for (const [i, member] of typed.members.entries()) {
+      if (typed.type === "map" && this.isRedacted(typed.members[i]?.[0])) continue;
       this.text = "";
       try {
-        write(item);
+        this.value(member, depth);
       } catch (thrown) {
         throw toRefused(thrown, "getter_threw").within(i);
       }
       texts.push(this.text);
     }
-    this.text = outer;
+    this.text = text;
     this.spillAt = spillAt;
     return `[${texts.sort().join(",")}]`;
+  }
+
+  /** A Map's string key is a key name like any other. */
+  private isRedacted(key: unknown): boolean {
+    if (typeof key !== "string" || !this.shapes.isRedacted(key)) return false;
+    this.removed?.add(key);
+    return true;
   }
 
   private spill(): void {
@@ -199,8 +198,17 @@ export class CanonicalWriter {
 function refusedAtLast(thrown: unknown): Refused {
   try {
     return toRefused(thrown, "proxy_threw");
+  } catch (again) {
+    return new Refused(isRangeError(again) ? "depth" : "proxy_threw");
+  }
+}
+
+/** The end of the stack, when met while a refusal is made, is one; a proxy cannot be asked. */
+function isRangeError(thrown: unknown): boolean {
+  try {
+    return thrown instanceof RangeError;
   } catch {
-    return new Refused("proxy_threw");
+    return false;
   }
 }
 

@@ -1,11 +1,16 @@
 /** Which objects outside JSON have a typed form, and what each holds: told by the engine's own slots, never by names or prototypes. */
 
-/** What is written under `v`. */
-export type TypedValue =
-  | { readonly type: "date"; readonly text: string | null }
-  | { readonly type: "bytes"; readonly text: string }
-  | { readonly type: "map"; readonly entries: readonly (readonly [unknown, unknown])[] }
-  | { readonly type: "set"; readonly items: readonly unknown[] };
+/** What is written under `v`: a text, or members in the order of iteration (of a Map, pairs of key and value). */
+export type TypedValue = TypedText | TypedMembers;
+
+export interface TypedText {
+  readonly type: "date" | "bytes";
+  readonly text: string | null;
+}
+
+export type TypedMembers =
+  | { readonly type: "map"; readonly members: readonly (readonly [unknown, unknown])[] }
+  | { readonly type: "set"; readonly members: readonly unknown[] };
 
 // Taken once, so that neither a subclass nor a later patch of a prototype decides what is read.
 const { getTime, toISOString } = Date.prototype;
@@ -40,18 +45,18 @@ function dateOf(value: object): TypedValue | undefined {
 }
 
 function mapOf(value: object): TypedValue | undefined {
-  const entries: [unknown, unknown][] = [];
+  const members: [unknown, unknown][] = [];
   return attempt(() => {
-    Reflect.apply(forEachOfMap, value, [(item: unknown, key: unknown) => entries.push([key, item])]);
-    return { type: "map", entries };
+    Reflect.apply(forEachOfMap, value, [(item: unknown, key: unknown) => members.push([key, item])]);
+    return { type: "map", members };
   });
 }
 
 function setOf(value: object): TypedValue | undefined {
-  const items: unknown[] = [];
+  const members: unknown[] = [];
   return attempt(() => {
-    Reflect.apply(forEachOfSet, value, [(item: unknown) => items.push(item)]);
-    return { type: "set", items };
+    Reflect.apply(forEachOfSet, value, [(item: unknown) => members.push(item)]);
+    return { type: "set", members };
   });
 }
 
