@@ -86,14 +86,12 @@ export function createDispatcher(
 
   async function flush({ timeoutMs = DEFAULT_FLUSH_MS }: FlushOptions = {}): Promise<void> {
     await work.settleStreams(timeoutMs);
-    await work.drain();
-    for (const part of parts) await part.flush();
+    await inTurn([() => work.drain(), ...parts.map((part) => () => part.flush())]);
   }
 
   let closing: Promise<void> | undefined;
   async function close(given: FlushOptions = {}): Promise<void> {
-    await flush(given);
-    for (const part of parts) await part.close();
+    await inTurn([() => flush(given), ...parts.map((part) => () => part.close())]);
   }
 
   return Object.assign(dispatch, {
@@ -115,6 +113,19 @@ export function createDispatcher(
     describe: () => describeStack(runningRows(plan.flat)),
     lint: () => lintStack(runningRows(plan.flat), listedRows(plan.flat)),
   });
+}
+
+/** Takes every step, whatever becomes of the others, then fails with the first failure. */
+async function inTurn(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  let failed: { readonly error: unknown } | undefined;
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failed ??= { error };
+    }
+  }
+  if (failed !== undefined) throw failed.error;
 }
 
 function enterStack(run: DispatchRun): void {

@@ -67,7 +67,7 @@ export async function runThrough<T>(
 }
 
 /** Runs `fn` inside every observer, the first outermost. */
-export function runThroughAll<T>(
+export async function runThroughAll<T>(
   observers: readonly Observer[],
   wrap: (observer: Observer, fn: (report: Report) => Promise<T>) => Promise<T>,
   fn: (report: Report) => Promise<T>,

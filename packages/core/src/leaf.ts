@@ -1,11 +1,13 @@
 /** One handler run: opened by the terminal, settled once, late if nobody waited. */
 
 import { absentLeaf } from "./absent-observer.ts";
+import type { ArgsBinding } from "./binding.ts";
 import type { Reading } from "./clock.ts";
 import type { DispatchRun } from "./dispatch-run.ts";
 import { errorTypeOf } from "./error-type.ts";
 import type { Frame, Inner } from "./frame.ts";
 import { openSafely, tellSafely } from "./guard.ts";
+import type { Digest } from "./hasher.ts";
 import type { LeafObserver } from "./observer.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolResult } from "./tool-result.ts";
@@ -14,6 +16,7 @@ export class Leaf implements Inner {
   readonly dispatch: DispatchRun;
   readonly call: ToolCall;
   readonly parent: Frame | null;
+  readonly binding: ArgsBinding | null;
   readonly attempt: number;
   readonly observer: LeafObserver;
   readonly startedAt: Reading;
@@ -26,15 +29,27 @@ export class Leaf implements Inner {
   private running = false;
   private handlerStartedMs = 0;
 
-  constructor(run: DispatchRun, call: ToolCall, parent: Frame | null) {
+  constructor(run: DispatchRun, call: ToolCall, parent: Frame | null, binding: ArgsBinding | null) {
     this.dispatch = run;
     this.call = call;
     this.parent = parent;
+    this.binding = binding;
     this.attempt = run.entries[run.plan.layers.length] as number;
     this.startedAt = run.recording ? run.clock.now() : 0;
     parent?.innerStarted(this, this.startedAt);
     const watch = run.observer.recording;
     this.observer = watch ? openSafely(() => this.openSpan(), absentLeaf) : absentLeaf;
+  }
+
+  /**
+   * Digest of what the handler gets, taken before it runs: the entry's, where every layer declares that it leaves the
+   * arguments as they are; null where nobody records.
+   */
+  digestArgs(): Digest | null {
+    const { dispatch, call } = this;
+    if (!dispatch.hashing) return null;
+    const isEntry = dispatch.plan.keepsArgs && Object.is(call.toolArgs, dispatch.call.toolArgs);
+    return isEntry ? dispatch.argsDigest : dispatch.digestArgs(call);
   }
 
   /** Says that the handler starts now. */

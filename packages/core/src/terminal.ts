@@ -21,14 +21,14 @@ export function runTerminal(
   parent: Frame | null,
   binding: ArgsBinding | null,
 ): Promise<ToolResult> {
-  const leaf = new Leaf(run, call, parent);
-  const refusal = refusedBeforehand(run, call, binding);
+  const leaf = new Leaf(run, call, parent, binding);
+  const refusal = refusedBeforehand(leaf);
   if (refusal !== undefined) return Promise.resolve(leaf.settle(refusal));
   runWithin(leaf.observer, run.options.validator || run.plan.intents ? startChecked : startHandler, leaf);
   return Promise.resolve(leaf.answer as ToolResult | Promise<ToolResult>);
 }
 
-function refusedBeforehand(run: DispatchRun, call: ToolCall, binding: ArgsBinding | null): ToolResult | undefined {
+function refusedBeforehand({ dispatch, call, binding }: Leaf): ToolResult | undefined {
   const violation = checkPolicy(call);
   if (violation !== null) return failedResult(call, "policy_blocked", "policy_blocked", violation.message);
   if (binding !== null && !holds(binding, call.toolArgs)) {
@@ -38,7 +38,7 @@ function refusedBeforehand(run: DispatchRun, call: ToolCall, binding: ArgsBindin
   if (call.toolArgs === undefined && call.rawArgs !== undefined) {
     return failedResult(call, "schema_violation", "unparsable_arguments", "the arguments are not valid JSON");
   }
-  if (run.handler === undefined) {
+  if (dispatch.handler === undefined) {
     return call.known
       ? failedResult(call, "executor_error", "no_executor", `tool ${call.toolName}: nothing here runs it`)
       : failedResult(call, "tool_not_found", "tool_not_found", `tool ${call.toolName}: there is no such tool`);
@@ -61,17 +61,20 @@ function startChecked(leaf: Leaf): void {
   leaf.answer = runChecked(leaf);
 }
 
+/** Checks that may take a while; what they waited for may have changed the arguments, so the quick ones come again. */
 async function runChecked(leaf: Leaf): Promise<ToolResult> {
-  const { dispatch, call } = leaf;
-  const refusal = (await invalidArguments(dispatch, call)) ?? (await missingIntent(leaf));
-  if (refusal !== undefined) return leaf.settle(refusal);
-  if (leaf.closed) return leaf.settle(failedResult(call, "aborted", "aborted", "nobody waits for this call any more"));
-  return runHandler(leaf);
+  const refusal =
+    (await invalidArguments(leaf)) ?? (await missingIntent(leaf)) ?? unawaited(leaf) ?? refusedBeforehand(leaf);
+  return refusal === undefined ? runHandler(leaf) : leaf.settle(refusal);
 }
 
-async function invalidArguments({ options }: DispatchRun, call: ToolCall): Promise<ToolResult | undefined> {
+function unawaited({ closed, call }: Leaf): ToolResult | undefined {
+  return closed ? failedResult(call, "aborted", "aborted", "nobody waits for this call any more") : undefined;
+}
+
+async function invalidArguments({ dispatch, call }: Leaf): Promise<ToolResult | undefined> {
   try {
-    const problems = (await options.validator?.(call)) ?? [];
+    const problems = (await dispatch.options.validator?.(call)) ?? [];
     if (problems.length === 0) return undefined;
     const error = problems.map(({ path, message }) => `${path === "" ? "arguments" : path}: ${message}`).join("; ");
     return failedResult(call, "schema_violation", "schema_violation", error);
@@ -81,10 +84,11 @@ async function invalidArguments({ options }: DispatchRun, call: ToolCall): Promi
   }
 }
 
-async function missingIntent({ dispatch, call, attempt }: Leaf): Promise<ToolResult | undefined> {
+async function missingIntent(leaf: Leaf): Promise<ToolResult | undefined> {
+  const { dispatch, call, attempt } = leaf;
   for (const recorder of dispatch.plan.recorders) {
     if (recorder.intent === undefined) continue;
-    const executedArgs = executedDigest(dispatch, call);
+    const executedArgs = leaf.digestArgs();
     try {
       await recorder.intent({ dispatch, attempt, executedArgs });
     } catch (thrown) {
@@ -95,15 +99,9 @@ async function missingIntent({ dispatch, call, attempt }: Leaf): Promise<ToolRes
   return undefined;
 }
 
-/** Digest of what the handler gets: the entry's, where every layer declares that it leaves the arguments as they are. */
-function executedDigest(run: DispatchRun, call: ToolCall): DispatchRun["executedArgs"] {
-  if (!run.hashing) return null;
-  return run.plan.keepsArgs && Object.is(call.toolArgs, run.call.toolArgs) ? run.argsDigest : run.digestArgs(call);
-}
-
 function runHandler(leaf: Leaf): ToolResult | Promise<ToolResult> {
   const { dispatch, call } = leaf;
-  dispatch.executedArgs = executedDigest(dispatch, call);
+  dispatch.executedArgs = leaf.digestArgs();
   leaf.handlerStarted();
   let value: unknown;
   try {
