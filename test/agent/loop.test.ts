@@ -1,6 +1,7 @@
 // Laws of the loop: what is asked is answered, recorded and placed, and nothing is dropped.
-import { CAUSE, createToolRegistry, defineLayer, defineTool, ToolspanError } from "@toolspan/core";
+
 import { createAgent, type Model, type ModelRequest, type ScriptStep, scriptedModel } from "@toolspan/agent";
+import { CAUSE, createToolRegistry, defineLayer, defineTool, ToolspanError } from "@toolspan/core";
 import { describe, expect, test } from "vitest";
 import { watching } from "./watching.ts";
 
@@ -70,7 +71,13 @@ describe("the loop", () => {
     await agent.run("1 + 2?", { sessionId: "s1", runId: "r1" });
     expect(watch.operations.map(({ kind }) => kind)).toEqual(["model", "dispatch", "model", "run"]);
     const [run] = watch.seen("run");
-    expect(run?.info).toEqual({ agentName: "clerk", sessionId: "s1", runId: "r1", model: "script-1", provider: "test" });
+    expect(run?.info).toEqual({
+      agentName: "clerk",
+      sessionId: "s1",
+      runId: "r1",
+      model: "script-1",
+      provider: "test",
+    });
     expect(run?.report).toEqual({ modelCalls: 2, toolCalls: 1, inputTokens: 7, outputTokens: 1 });
     expect(watch.seen("model").map(({ info }) => (info as { iteration: number }).iteration)).toEqual([1, 2]);
     expect(watch.seen("model").map(({ report }) => report.finishReasons)).toEqual([["tool_calls"], ["stop"]]);
@@ -79,7 +86,12 @@ describe("the loop", () => {
   test("tells every call where in the conversation it stands", async () => {
     const { agent, watch } = agentWith([
       { text: "hello", followUp: { messages: [{ role: "user", content: "go on" }], last: false } },
-      { toolCalls: [{ name: "add", args: { a: 1, b: 2 } }, { name: "add", id: null, args: { a: 3, b: 4 } }] },
+      {
+        toolCalls: [
+          { name: "add", args: { a: 1, b: 2 } },
+          { name: "add", id: null, args: { a: 3, b: 4 } },
+        ],
+      },
       { text: "done" },
     ]);
     await agent.run("hi", { sessionId: "s1", runId: "r1", meta: { tenant: "a" } });
@@ -221,6 +233,8 @@ describe("the loop", () => {
     ["a limit of zero model calls", { limits: { maxModelCalls: 0 } }],
     ["a deadline that no timer takes", { limits: { deadlineMs: 2 ** 31 } }],
   ])("refuses %s when made", (_, extra) => {
-    expect(() => agentWith([], extra as never)).toThrowError(expect.objectContaining({ code: "TOOLSPAN_INVALID_OPTION" }));
+    expect(() => agentWith([], extra as never)).toThrowError(
+      expect.objectContaining({ code: "TOOLSPAN_INVALID_OPTION" }),
+    );
   });
 });

@@ -18,7 +18,11 @@ function deferred(): { readonly reply: Promise<RecorderReply>; settle(reply: Rec
   return { reply, settle: (value) => settle(value) };
 }
 
-function agentOn(watch: Watching, steps: readonly ScriptStep[], extra: { prefetchNextTurn?: boolean; many?: number } = {}) {
+function agentOn(
+  watch: Watching,
+  steps: readonly ScriptStep[],
+  extra: { prefetchNextTurn?: boolean; many?: number } = {},
+) {
   let started = 0;
   const agent = createAgent({
     name: "clerk",

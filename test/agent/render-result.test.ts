@@ -13,8 +13,16 @@ describe("renderResult", () => {
     ["a string as it is", { ...ok, result: 'say "hi"' }, 'say "hi"'],
     ["anything else as JSON", { ...ok, result: { a: [1, null] } }, '{"a":[1,null]}'],
     ["no result as null", { ...ok, result: undefined }, "null"],
-    ["the observation where there is no result", { ...denied, observation: "denied by the user" }, "denied by the user"],
-    ["a failed tool's own words", { ...denied, status: "error", result: "Error: no seat", error: "x" }, "Error: no seat"],
+    [
+      "the observation where there is no result",
+      { ...denied, observation: "denied by the user" },
+      "denied by the user",
+    ],
+    [
+      "a failed tool's own words",
+      { ...denied, status: "error", result: "Error: no seat", error: "x" },
+      "Error: no seat",
+    ],
     ["the error where there is nothing else", { ...denied, error: "no consent" }, "no consent"],
     ["the status where there is nothing at all", denied, "the tool call failed: consent_denied"],
   ])("gives %s", (_, result, text) => {
@@ -70,7 +78,13 @@ describe("jsonText", () => {
   });
 
   test("is JSON for every value", () => {
-    const anything = fc.anything({ withBigInt: true, withMap: true, withSet: true, withTypedArray: true, withDate: true });
+    const anything = fc.anything({
+      withBigInt: true,
+      withMap: true,
+      withSet: true,
+      withTypedArray: true,
+      withDate: true,
+    });
     fc.assert(fc.property(anything, (value) => typeof JSON.parse(jsonText(value)) !== "undefined"));
   });
 });
