@@ -30,10 +30,7 @@ describe("plainHasher", () => {
   test("agrees with SHA-256 of the text for values of any size", () => {
     fc.assert(fc.property(iJson, (value) => plainHasher().value(value).hash === hashOf(canonicalJson(value))));
     for (const length of [16_381, 16_382, 16_383, 16_384, 16_385, 100_000]) {
-      const text = "é\u{1f600}"
-        .repeat(length / 2)
-        .slice(0, length)
-        .toWellFormed();
+      const text = "é".repeat(length % 3) + "\u{1f600}".repeat(length / 2);
       expect(plainDigest(text)).toBe(hashOf(canonicalJson(text)));
       expect(plainDigest([text, { text }])).toBe(hashOf(canonicalJson([text, { text }])));
     }
