@@ -52,6 +52,14 @@ describe("jsonSchemaValidator", () => {
     expect(await problems(false, {})).toEqual([" no arguments are allowed"]);
   });
 
+  test("asks a Standard Schema itself, whether it answers at once or later", async () => {
+    const issues = [{ message: "must be sorted", path: ["legs", { key: 0 }] }];
+    const vendor = (answer: unknown) => ({ "~standard": { version: 1, vendor: "test", validate: () => answer } });
+    expect(await problems(vendor({ issues }), {})).toEqual(["/legs/0 must be sorted"]);
+    expect(await problems(vendor(Promise.resolve({ issues })), {})).toEqual(["/legs/0 must be sorted"]);
+    expect(await problems(vendor({ value: {} }), {})).toEqual([]);
+  });
+
   test("tells at most eight problems", async () => {
     expect(
       await problems(

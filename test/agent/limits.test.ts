@@ -104,6 +104,42 @@ describe("limits", () => {
     expect(emitted).toEqual(order);
   });
 
+  test("let layers repeat a tool until the run's retry budget is spent, and then run it no more", async () => {
+    const again = defineLayer({
+      name: "again",
+      traits: { retries: true },
+      call: async (call, next) => {
+        let result = await next(call);
+        for (let attempt = 2; attempt <= 4 && !result.ok; attempt += 1) result = await next(call);
+        return result;
+      },
+    });
+    let started = 0;
+    const watch = watching();
+    const agent = createAgent({
+      name: "clerk",
+      model: scriptedModel({ steps: [calls(2), { text: "sorry" }] }),
+      tools: createToolRegistry([
+        {
+          name: "work",
+          execute() {
+            started += 1;
+            throw new Error("busy");
+          },
+        },
+      ]),
+      layers: [...watch.layers, again],
+      limits: { maxRetries: 4 },
+    });
+    const result = await agent.run("go");
+    expect(result.stopReason).toBe("end");
+    expect(started).toBe(2 + 4);
+    expect(watch.outcomes.map(({ result }) => [result.status, result.errorCategory])).toEqual([
+      ["exception", "exception"],
+      ["policy_blocked", "limit_exceeded"],
+    ]);
+  });
+
   test("run one tool after the other where nobody says otherwise", async () => {
     let running = 0;
     const { agent } = agentWith({}, [calls(3), { text: "done" }], async () => {

@@ -9,13 +9,13 @@ const durable: RecorderReply = { receipt: { level: "durable" } };
 const diskFull = new Error("disk full");
 const failed: RecorderReply = { receipt: { level: "failed" }, failure: { error: diskFull } };
 
-/** A reply that comes when it is let go. */
-function deferred(): { readonly reply: Promise<RecorderReply>; settle(reply: RecorderReply): void } {
-  let settle = (_: RecorderReply): void => {};
-  const reply = new Promise<RecorderReply>((resolve) => {
-    settle = resolve;
+/** A promise that is resolved from outside. */
+function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
+  let resolve = (_: T): void => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
   });
-  return { reply, settle: (value) => settle(value) };
+  return { promise, resolve: (value) => resolve(value) };
 }
 
 function agentOn(
@@ -61,8 +61,8 @@ describe("a receipt that failed", () => {
 
 describe("with prefetchNextTurn", () => {
   test("the model is asked while receipts are still open, but the next tool waits for them", async () => {
-    const first = deferred();
-    const replies = [first.reply, durable];
+    const first = deferred<RecorderReply>();
+    const replies = [first.promise, durable];
     const watch = watching(() => replies.shift() ?? durable);
     const told: string[] = [];
     const { agent, started } = agentOn(
@@ -73,7 +73,7 @@ describe("with prefetchNextTurn", () => {
           told.push(`model asked with ${started()} tool run`);
           queueMicrotask(() => {
             told.push(`receipt written with ${started()} tool run`);
-            first.settle(durable);
+            first.resolve(durable);
           });
           return calls(1) as never;
         },
@@ -105,9 +105,39 @@ describe("with prefetchNextTurn", () => {
     expect(started()).toBe(1);
   });
 
+  test("a failure stops every run on the same dispatcher, whichever of them waits first", async () => {
+    const broken = deferred<RecorderReply>();
+    const watch = watching(({ dispatch }) =>
+      dispatch.call.turn.runId === "a" ? broken.promise : Promise.resolve(durable),
+    );
+    const dispatcher = createDispatcher(watch.layers, { deferReceipts: true });
+    const ready = deferred<void>();
+    let waiting = 0;
+    const together: ScriptStep = async () => {
+      waiting += 1;
+      if (waiting === 2) ready.resolve(undefined);
+      await ready.promise;
+      queueMicrotask(() => broken.resolve(failed));
+      return { toolCalls: [{ name: "work" }] };
+    };
+    const agent = createAgent({
+      name: "clerk",
+      model: scriptedModel({ steps: [calls(1), together, { text: "never" }] }),
+      tools: createToolRegistry([{ name: "work", execute: () => "done" }]),
+      dispatcher,
+      prefetchNextTurn: true,
+    });
+    const runs = await Promise.all([agent.run("go", { runId: "a" }), agent.run("go", { runId: "b" })]);
+    expect(runs.map(({ stopReason, error }) => [stopReason, error])).toEqual([
+      ["receipt_failed", diskFull],
+      ["receipt_failed", diskFull],
+    ]);
+    expect(await agent.run("go", { runId: "c" })).toMatchObject({ stopReason: "end", failedToolCalls: 0 });
+  });
+
   test("the run ends only when its last receipt is written, and as failed if that fails", async () => {
-    const last = deferred();
-    const watch = watching(() => last.reply);
+    const last = deferred<RecorderReply>();
+    const watch = watching(() => last.promise);
     const { agent } = agentOn(watch, [calls(1), { text: "done" }], { prefetchNextTurn: true });
     let over = false;
     const run = agent.run("go").finally(() => {
@@ -115,7 +145,7 @@ describe("with prefetchNextTurn", () => {
     });
     await expect.poll(() => watch.seen("model").length).toBe(2);
     expect(over).toBe(false);
-    last.settle(failed);
+    last.resolve(failed);
     expect(await run).toMatchObject({ stopReason: "receipt_failed", error: diskFull });
   });
 

@@ -15,6 +15,7 @@ import type { Message } from "./message.ts";
 import type { Model, ModelTurn } from "./model.ts";
 import { toAssistantMessage } from "./model-arguments.ts";
 import { assertModelTurn } from "./model-turn.ts";
+import { ReceiptDrain } from "./receipt-drain.ts";
 import { RunSignal } from "./run-signal.ts";
 import { RunStop, type StopReason } from "./run-stop.ts";
 import { type CallReport, runToolTurn, type ToolTurn, toToolMessage } from "./tool-turn.ts";
@@ -68,10 +69,10 @@ export class AgentRun {
   readonly #signal: RunSignal;
   readonly #stop = new RunStop();
   readonly #calls: CallReport[] = [];
-  #draining: Promise<void> | undefined;
   #modelCalls = 0;
   #modelTurns: number;
   #toolCalls = 0;
+  #retries = 0;
   #inputTokens = 0;
   #outputTokens = 0;
 
@@ -86,16 +87,18 @@ export class AgentRun {
 
   /** Runs to the end and says how it was. Rejects with what the model or, by `rethrow`, a tool threw. */
   async finish(report: Report): Promise<RunResult> {
+    const leave = ReceiptDrain.of(this.#settings.dispatcher).join(this.#stop);
     try {
       await this.#loop();
+      await this.#drain();
     } catch (thrown) {
       await this.#drainAfterThrow();
       report(this.#spent());
       throw thrown;
     } finally {
+      leave();
       this.#signal.release();
     }
-    await this.#drain();
     const result = this.#result();
     report({ ...this.#spent(), ...failure(result.stopReason) });
     return result;
@@ -186,6 +189,10 @@ export class AgentRun {
         this.#toolCalls += 1;
         return this.#toolCalls <= limits.maxToolCalls;
       },
+      spendRetry: () => {
+        this.#retries += 1;
+        return this.#retries <= limits.maxRetries;
+      },
       drain: () => this.#drain(),
     };
   }
@@ -205,16 +212,8 @@ export class AgentRun {
     };
   }
 
-  /** Calls that run at the same time wait for the same drain: its failure is told only once. */
-  #drain(): Promise<void> {
-    if (!this.#settings.prefetchNextTurn) return Promise.resolve();
-    this.#draining ??= this.#settings.dispatcher
-      .drain()
-      .catch((error: unknown) => this.#stop.say("receipt_failed", error))
-      .finally(() => {
-        this.#draining = undefined;
-      });
-    return this.#draining;
+  async #drain(): Promise<void> {
+    if (this.#settings.prefetchNextTurn) await ReceiptDrain.of(this.#settings.dispatcher).wait();
   }
 
   /** What was thrown goes to the caller; a receipt that failed beside it is said elsewhere. */

@@ -16,6 +16,7 @@ import { jsonSchemaValidator } from "./json-schema-validator.ts";
 import { checkLimits, type Limits } from "./limits.ts";
 import type { Message } from "./message.ts";
 import type { Model } from "./model.ts";
+import { classifyRetryBudget } from "./retry-budget.ts";
 import { withAbort } from "./with-abort.ts";
 
 interface AgentParts {
@@ -97,7 +98,7 @@ function makeDispatcher(options: AgentOverLayers, deferReceipts: boolean): Dispa
   return createDispatcher([withAbort(), ...layers], {
     validator: tools.validator?.(jsonSchema) ?? jsonSchema,
     deferReceipts,
-    ...(classify === undefined ? {} : { classify }),
+    classify: classifyRetryBudget(classify),
     ...(onAudit === undefined ? {} : { onAudit }),
   });
 }

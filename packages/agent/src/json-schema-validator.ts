@@ -1,7 +1,13 @@
 /** Checks arguments against JSON Schema, for a dispatcher. */
 
 import { type Schema, type SchemaDraft, Validator } from "@cfworker/json-schema";
-import type { ArgsProblem, ArgsValidator } from "@toolspan/core";
+import {
+  type ArgsProblem,
+  type ArgsValidator,
+  isStandardSchema,
+  type StandardSchema,
+  toArgsProblems,
+} from "@toolspan/core";
 
 const MAX_PROBLEMS = 8;
 
@@ -34,7 +40,7 @@ const VALUE_FIRST: ReadonlySet<string> = new Set([
 
 /**
  * Makes an argument check that goes by `call.schema`: JSON Schema 2020-12, or the draft that its `$schema` names
- * (4, 7, 2019-09). A call without a schema fits.
+ * (4, 7, 2019-09). A Standard Schema is asked itself. A call without a schema fits.
  *
  * Schemas are prepared once per object. At most eight problems are told, each as JSON Pointer and rule, never the value.
  * A schema that cannot be used (an unresolved `$ref`, a bad pattern) makes the check throw, and the dispatcher then
@@ -47,6 +53,7 @@ export function jsonSchemaValidator(): ArgsValidator {
   return ({ schema, toolArgs }) => {
     if (schema === undefined || schema === null || schema === true) return [];
     if (schema === false) return [{ path: "", message: "no arguments are allowed" }];
+    if (isStandardSchema(schema)) return askVendor(schema, toolArgs);
     if (typeof schema !== "object") throw new TypeError("the schema is neither an object nor a boolean");
     let validator = prepared.get(schema);
     if (validator === undefined) {
@@ -55,6 +62,10 @@ export function jsonSchemaValidator(): ArgsValidator {
     }
     return problemsOf(validator, toolArgs);
   };
+}
+
+async function askVendor(schema: StandardSchema, args: unknown): Promise<readonly ArgsProblem[]> {
+  return toArgsProblems(await schema["~standard"].validate(args));
 }
 
 /** The library writes into the schemas that it reads, so it gets a copy. */

@@ -9,6 +9,8 @@ export interface Limits {
   readonly maxToolCalls?: number;
   /** Tool calls of one turn that run at the same time, integer >= 1 or Infinity. Default 1. */
   readonly maxConcurrentTools?: number;
+  /** Further attempts that layers make of tools, over the whole run, integer >= 0 or Infinity. Default Infinity. */
+  readonly maxRetries?: number;
   /** Wall-clock time of a run, milliseconds, 1 to 2,147,483,647. Default none. */
   readonly deadlineMs?: number;
   /** Time of one tool call with all its layers and attempts, same range; a tool's own `timeoutMs` goes before. Default none. */
@@ -21,6 +23,7 @@ export interface CheckedLimits {
   readonly maxModelCalls: number;
   readonly maxToolCalls: number;
   readonly maxConcurrentTools: number;
+  readonly maxRetries: number;
   readonly deadlineMs: number | undefined;
   readonly callTimeoutMs: number | undefined;
   readonly abortGraceMs: number;
@@ -35,6 +38,7 @@ export function checkLimits(limits: Limits = {}): CheckedLimits {
     maxModelCalls: count("maxModelCalls", limits.maxModelCalls ?? 50, 1),
     maxToolCalls: count("maxToolCalls", limits.maxToolCalls ?? 200, 0),
     maxConcurrentTools: count("maxConcurrentTools", limits.maxConcurrentTools ?? 1, 1),
+    maxRetries: count("maxRetries", limits.maxRetries ?? Number.POSITIVE_INFINITY, 0),
     deadlineMs: limits.deadlineMs === undefined ? undefined : timer("deadlineMs", limits.deadlineMs, 1),
     callTimeoutMs: limits.callTimeoutMs === undefined ? undefined : timer("callTimeoutMs", limits.callTimeoutMs, 1),
     abortGraceMs: timer("abortGraceMs", limits.abortGraceMs ?? 1_000, 0),

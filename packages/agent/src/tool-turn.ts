@@ -18,6 +18,7 @@ import type { ModelToolCall } from "./model.ts";
 import { readArguments } from "./model-arguments.ts";
 import { readStream } from "./read-stream.ts";
 import { renderResult } from "./render-result.ts";
+import { withinRetryBudget } from "./retry-budget.ts";
 import type { RunSignal } from "./run-signal.ts";
 import type { RunStop } from "./run-stop.ts";
 
@@ -48,6 +49,8 @@ export interface ToolTurn {
   readonly meta: Readonly<Record<string, unknown>> | undefined;
   /** Takes one tool call out of the budget; false when that is spent. */
   spendCall(): boolean;
+  /** Takes one further attempt out of the budget; false when that is spent. */
+  spendRetry(): boolean;
   /** Waits for deferred receipts, stopping the run on a failure. */
   drain(): Promise<void>;
 }
@@ -106,7 +109,9 @@ async function dispatch(
   turn: Turn,
   signal: AbortSignal | undefined,
 ): Promise<Answer> {
-  const handler = run.tools.handler(call.toolName, turn);
+  const found = run.tools.handler(call.toolName, turn);
+  const limited = found !== undefined && run.limits.maxRetries !== Number.POSITIVE_INFINITY;
+  const handler = limited ? withinRetryBudget(found, () => run.spendRetry()) : found;
   const whole = run.dispatcher(call, handler).then((result) => wholeAnswer(result, signal));
   return (await orLeave(whole, signal, run.limits.abortGraceMs)) ?? { result: null };
 }

@@ -49,7 +49,7 @@ export { type CallFields, createToolRegistry, type ToolRegistry } from "./regist
 export { type ObserverCaller, observerCaller, type RecorderCaller, recorderCaller } from "./roles.ts";
 export { type SchemaEntry, type SchemaTransform, toolInjectParam, toolsUseMiddleware } from "./schema-seam.ts";
 export { fanOut, noopSink, type Sink } from "./sink.ts";
-export type { JsonSchema, StandardSchema } from "./standard-schema.ts";
+export { isStandardSchema, type JsonSchema, type StandardSchema, toArgsProblems } from "./standard-schema.ts";
 export { isToolStatus, STATUSES, type ToolStatus } from "./status.ts";
 export type { ModelTool } from "./tool-binding.ts";
 export type { Executor, SideEffectLevel, ToolAnnotations, ToolCall, ToolCallInput, Turn } from "./tool-call.ts";
