@@ -7,9 +7,10 @@ import type { DispatchScope, TraceRef } from "./dispatch-scope.ts";
 import type { DispatcherOptions, ToolHandler } from "./dispatcher-port.ts";
 import { fanOutObserver } from "./fan-out-observer.ts";
 import type { Frame } from "./frame.ts";
-import { openSafely } from "./guard.ts";
+import { openSafely, tellSafely } from "./guard.ts";
 import type { Digest, Hasher } from "./hasher.ts";
 import type { DispatchObserver } from "./observer.ts";
+import type { LateSettlement } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolResult } from "./tool-result.ts";
@@ -25,6 +26,8 @@ export class DispatchRun implements DispatchScope {
   readonly startedAt: Reading;
   readonly hasher: Hasher | null;
   readonly observer: DispatchObserver;
+  /** True when an observer wants layers and leaves. */
+  readonly watched: boolean;
   /** True when somebody reads layer runs: then every boundary reads the clock. */
   readonly recording: boolean;
   /** True when digests are recorded. */
@@ -42,8 +45,10 @@ export class DispatchRun implements DispatchScope {
   attempts = 0;
   executionMs = 0;
   stream: ToolStream | undefined;
-  /** True once the result is fixed: what settles afterwards is late. */
-  fixed = false;
+  /** True once recorders and observers have heard of the end. */
+  private ended = false;
+  /** What settled late before that. */
+  private heldBack: LateSettlement[] | undefined;
   private mintedId: string | undefined;
 
   constructor(plan: Plan, options: DispatcherOptions, call: ToolCall, handler: ToolHandler | undefined) {
@@ -53,13 +58,14 @@ export class DispatchRun implements DispatchScope {
     this.handler = handler;
     this.hasher = plan.hasher;
     this.entries = new Array<number>(plan.layers.length + 1).fill(0);
-    const watched = plan.observers.length > 0;
-    this.clock = watched || plan.recorders.length > 0 || plan.mayAudit ? this.takeClock() : stoppedClock;
+    const observed = plan.observers.length > 0;
+    this.clock = observed || plan.recorders.length > 0 || plan.mayAudit ? this.takeClock() : stoppedClock;
     this.startedAt = this.clock.now();
-    this.observer = watched ? this.observe() : absentDispatch;
+    this.observer = observed ? this.observe() : absentDispatch;
     this.trace = this.observer.trace;
-    this.recording = this.observer.recording || plan.recorders.length > 0 || plan.mayAudit;
-    this.hashing = plan.recorders.length > 0 || (this.observer.recording && plan.observersHash);
+    this.watched = this.observer.recording;
+    this.recording = this.watched || plan.recorders.length > 0 || plan.mayAudit;
+    this.hashing = plan.recorders.length > 0 || (this.watched && plan.observersHash);
     this.argsDigest = this.hashing ? this.digestArgs(call) : null;
   }
 
@@ -101,18 +107,42 @@ export class DispatchRun implements DispatchScope {
     this.audit = mergeAudit(this.audit, audit);
   }
 
+  /** Tells of a handler that nobody waited for: after the end, never before it. */
+  settledLate(settlement: LateSettlement): void {
+    if (this.ended) this.tellLate(settlement);
+    else (this.heldBack ??= []).push(settlement);
+  }
+
+  /** Recorders and observers have heard of the end. */
+  end(): void {
+    this.ended = true;
+    for (const settlement of this.heldBack ?? []) this.tellLate(settlement);
+    this.heldBack = undefined;
+  }
+
+  private tellLate(settlement: LateSettlement): void {
+    tellSafely(() => this.observer.late(settlement));
+    for (const recorder of this.plan.recorders) tellSafely(() => recorder.late?.(settlement));
+  }
+
   private takeClock(): Clock {
     for (const observer of this.plan.observers) {
       const inherited = openSafely(() => observer.clock?.(), undefined);
-      if (inherited !== undefined) return inherited;
+      if (typeof inherited?.now === "function") return inherited;
     }
     return (this.options.createClock ?? createClock)();
   }
 
   private observe(): DispatchObserver {
-    const open = this.plan.observers.map((observer) => openSafely(() => observer.dispatch(this), absentDispatch));
+    const open = this.plan.observers.map((observer) => openSafely(() => readable(observer.dispatch(this)), absentDispatch));
     return open.length === 1 ? (open[0] as DispatchObserver) : fanOutObserver(open);
   }
+}
+
+/** The observer, unless what the kernel reads of it throws. */
+function readable(observer: DispatchObserver): DispatchObserver {
+  const { trace, recording } = observer;
+  return trace === undefined && recording === undefined ? absentDispatch : observer;
 }
 
 /** A digest from a hasher that may be somebody else's: no throw of it reaches the call. */

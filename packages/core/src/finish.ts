@@ -39,11 +39,10 @@ interface Fixed extends DispatchOutcome {
 
 /** From here on nothing of the dispatch changes. */
 function fix(run: DispatchRun, answer: ToolResult): Fixed {
-  run.fixed = true;
   const { frames } = run;
   for (let i = frames.length - 1; i >= 0; i -= 1) frames[i]?.closeAtEnd();
   const endedAt = run.clock.now();
-  const isRead = run.observer.recording || run.plan.recorders.length > 0 || run.audit !== undefined;
+  const isRead = run.watched || run.plan.recorders.length > 0 || run.audit !== undefined;
   const runs = isRead ? runsOf(frames) : [];
   const eventAudit = run.audit === undefined ? undefined : finalAudit(run, run.audit, runs);
   const result = complete(run, answer, eventAudit);
@@ -137,8 +136,7 @@ async function replyOf(
     deferred.add(pending);
     return { receipt: { level: "pending" } };
   }
-  const watch = run.observer.recording;
-  const span = watch
+  const span = run.watched
     ? openSafely(() => run.observer.recorder(recorder.name, startedAt), absentRecorder)
     : absentRecorder;
   const reply = await pending.catch((error: unknown) => ({
@@ -160,6 +158,7 @@ function leave(
     const finalErrorType = finalResult === fixed.result ? fixed.errorType : errorTypeOf(finalResult);
     tellSafely(() => run.observer.end({ ...fixed, finalResult, finalErrorType, receipt, observedAt }));
   }
+  run.end();
   const { eventAudit } = fixed;
   if (eventAudit !== undefined && run.options.onAudit !== undefined) {
     emitAudit(run, finalResult.audit ?? eventAudit);

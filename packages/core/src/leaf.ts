@@ -37,8 +37,7 @@ export class Leaf implements Inner {
     this.attempt = run.entries[run.plan.layers.length] as number;
     this.startedAt = run.recording ? run.clock.now() : 0;
     parent?.innerStarted(this, this.startedAt);
-    const watch = run.observer.recording;
-    this.observer = watch ? openSafely(() => this.openSpan(), absentLeaf) : absentLeaf;
+    this.observer = run.watched ? openSafely(() => this.openSpan(), absentLeaf) : absentLeaf;
   }
 
   /**
