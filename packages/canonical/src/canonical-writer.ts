@@ -1,7 +1,7 @@
 /** The one-pass writer: RFC 8785 text of a value, each property read once, typed forms for what JSON lacks. */
 import type { KeyShapes } from "./key-shapes.ts";
 import { quoteString } from "./quote-string.ts";
-import { Refused, toRefused } from "./refused.ts";
+import { Refused, refusedAtLast, toRefused } from "./refused.ts";
 import { type TypedMembers, type TypedValue, typedValue } from "./typed-value.ts";
 
 /** Takes text in pieces, none of which parts a surrogate pair. */
@@ -43,7 +43,7 @@ export class CanonicalWriter {
     try {
       this.value(value, 0);
     } catch (thrown) {
-      throw refusedAtLast(thrown);
+      throw refusedAtLast(thrown, "proxy_threw");
     }
   }
 
@@ -191,24 +191,6 @@ export class CanonicalWriter {
   private spill(): void {
     this.sink?.add(this.text);
     this.text = "";
-  }
-}
-
-/** Outermost: what is thrown by what was thrown (a proxy as error) ends here too. */
-function refusedAtLast(thrown: unknown): Refused {
-  try {
-    return toRefused(thrown, "proxy_threw");
-  } catch (again) {
-    return new Refused(isRangeError(again) ? "depth" : "proxy_threw");
-  }
-}
-
-/** The end of the stack, when met while a refusal is made, is one; a proxy cannot be asked. */
-function isRangeError(thrown: unknown): boolean {
-  try {
-    return thrown instanceof RangeError;
-  } catch {
-    return false;
   }
 }
 

@@ -13,9 +13,7 @@ export interface KeyShape {
   readonly removed: readonly string[];
 }
 
-/** The key that marks a typed form. */
-export const TYPE_KEY = "$toolspan";
-
+// `$toolspan` marks a typed form.
 const NEEDS_ESCAPE = /^\$+toolspan$/;
 
 // What may be remembered, so that hostile keys cannot fill the memory.

@@ -49,6 +49,24 @@ function engineLimit(thrown: unknown): RefusalReason | undefined {
   return message.includes("string length") ? "too_large" : undefined;
 }
 
+/** The same where nobody further out would try again: what is thrown by looking at what was thrown (a proxy as error) ends here too. */
+export function refusedAtLast(thrown: unknown, otherwise: RefusalReason): Refused {
+  try {
+    return toRefused(thrown, otherwise);
+  } catch (again) {
+    return new Refused(isRangeError(again) ? "depth" : otherwise);
+  }
+}
+
+/** The end of the stack, when met while a refusal is made, is one; a proxy cannot be asked. */
+function isRangeError(thrown: unknown): boolean {
+  try {
+    return thrown instanceof RangeError;
+  } catch {
+    return false;
+  }
+}
+
 /** Runs `work`; a refusal inside becomes the CanonicalRefusal that callers see. */
 export function orRefusal<T>(work: () => T): T {
   try {
