@@ -44,7 +44,8 @@ export class DispatchRun implements DispatchScope {
   executedArgs: Digest | null = null;
   attempts = 0;
   executionMs = 0;
-  stream: ToolStream | undefined;
+  /** Streams that handlers of this dispatch have opened. */
+  streams: ToolStream[] | undefined;
   /** True once recorders and observers have heard of the end. */
   private ended = false;
   /** What settled late before that. */
@@ -105,6 +106,11 @@ export class DispatchRun implements DispatchScope {
   /** Keeps what a layer attached, even if an outer one drops it. */
   keepAudit(audit: AuditBlob): void {
     this.audit = mergeAudit(this.audit, audit);
+  }
+
+  /** The running stream that `result` hands out: the dispatch then ends with it. */
+  runningStream(result: ToolResult): ToolStream | undefined {
+    return this.streams?.find((stream) => stream.isRunningIn(result));
   }
 
   /** Tells of a handler that nobody waited for: after the end, never before it. */

@@ -172,8 +172,13 @@ export class Frame implements LayerScope, Inner {
     else this.abandon();
   }
 
-  /** The run as it is recorded; only once closed. */
+  /** The run as it is recorded, made once; only when closed. */
   toRun(recorded: RunRecording): LayerRun {
+    recorded.run ??= this.describeRun(recorded);
+    return recorded.run;
+  }
+
+  private describeRun(recorded: RunRecording): LayerRun {
     return {
       name: this.name,
       index: this.index,

@@ -24,8 +24,8 @@ export class Leaf implements Inner {
   answer: ToolResult | Promise<ToolResult> | undefined;
   /** True once the record is complete. */
   closed = false;
-  /** True once a handler settled that nobody waited for any more. */
-  settledLate = false;
+  private started = false;
+  private settledLate = false;
   private running = false;
   private handlerStartedMs = 0;
 
@@ -53,6 +53,7 @@ export class Leaf implements Inner {
 
   /** Says that the handler starts now. */
   handlerStarted(): void {
+    this.started = true;
     this.running = true;
     this.dispatch.attempts += 1;
     this.handlerStartedMs = performance.now();
@@ -68,7 +69,7 @@ export class Leaf implements Inner {
   /** Ends the leaf with what came of it; a leaf that was abandoned meanwhile settles late. */
   settle(result: ToolResult): ToolResult {
     this.handlerEnded();
-    if (this.closed) this.settleLate(result);
+    if (this.closed) this.tellLate(result);
     else this.close(result.status, errorTypeOf(result));
     if (this.parent !== null) this.parent.innerResult = result;
     return result;
@@ -91,21 +92,13 @@ export class Leaf implements Inner {
     parent?.innerEnded(this, endedAt);
   }
 
-  private settleLate(result: ToolResult): void {
+  /** Once, and only of a handler that did start. */
+  private tellLate(result: ToolResult): void {
     const { dispatch, attempt, startedAt } = this;
+    if (this.settledLate || !this.started || !dispatch.recording) return;
     this.settledLate = true;
-    if (!dispatch.recording) return;
     const settledAt = dispatch.clock.now();
-    const settlement = {
-      dispatch,
-      attempt,
-      startedAt,
-      settledAt,
-      ok: result.ok,
-      errorType: errorTypeOf(result),
-    };
-    tellSafely(() => dispatch.observer.late(settlement));
-    for (const recorder of dispatch.plan.recorders) tellSafely(() => recorder.late?.(settlement));
+    dispatch.settledLate({ dispatch, attempt, startedAt, settledAt, ok: result.ok, errorType: errorTypeOf(result) });
   }
 
   private openSpan(): LeafObserver {

@@ -3,7 +3,7 @@
 import { absentLayer } from "./absent-observer.ts";
 import type { Clock, Reading } from "./clock.ts";
 import type { LayerObserver } from "./observer.ts";
-import type { Attributes } from "./record.ts";
+import type { Attributes, LayerRun } from "./record.ts";
 
 export class RunRecording {
   readonly startedAt: Reading;
@@ -19,6 +19,8 @@ export class RunRecording {
   status: string | undefined = undefined;
   attributes: Attributes | undefined = undefined;
   errorType: string | undefined = undefined;
+  /** The finished run; made when somebody first asks. */
+  run: LayerRun | undefined = undefined;
 
   constructor(clock: Clock) {
     this.startedAt = clock.now();

@@ -3,6 +3,7 @@
 import { type ArgsBinding, holds } from "./binding.ts";
 import { diagnostics } from "./diagnostics.ts";
 import type { DispatchRun } from "./dispatch-run.ts";
+import type { ToolHandler } from "./dispatcher-port.ts";
 import { messageOf, nameOf } from "./error-type.ts";
 import { failedResult } from "./failed-result.ts";
 import type { Frame } from "./frame.ts";
@@ -22,10 +23,21 @@ export function runTerminal(
   binding: ArgsBinding | null,
 ): Promise<ToolResult> {
   const leaf = new Leaf(run, call, parent, binding);
-  const refusal = refusedBeforehand(leaf);
+  const refusal = refused(leaf);
   if (refusal !== undefined) return Promise.resolve(leaf.settle(refusal));
   runWithin(leaf.observer, run.options.validator || run.plan.intents ? startChecked : startHandler, leaf);
   return Promise.resolve(leaf.answer as ToolResult | Promise<ToolResult>);
+}
+
+/** Fails closed: a call whose own fields throw, or whose digest does, cannot be checked and does not run. */
+function refused(leaf: Leaf): ToolResult | undefined {
+  try {
+    return refusedBeforehand(leaf);
+  } catch (thrown) {
+    const { call } = leaf;
+    const error = `tool ${call.toolName}: the call could not be checked (${nameOf(thrown) ?? "a value was thrown"})`;
+    return { ...failedResult(call, "tool_middleware_exception", "unreadable_call", error), [CAUSE]: thrown };
+  }
 }
 
 function refusedBeforehand({ dispatch, call, binding }: Leaf): ToolResult | undefined {
@@ -38,7 +50,7 @@ function refusedBeforehand({ dispatch, call, binding }: Leaf): ToolResult | unde
   if (call.toolArgs === undefined && call.rawArgs !== undefined) {
     return failedResult(call, "schema_violation", "unparsable_arguments", "the arguments are not valid JSON");
   }
-  if (dispatch.handler === undefined) {
+  if (typeof dispatch.handler !== "function") {
     return call.known
       ? failedResult(call, "executor_error", "no_executor", `tool ${call.toolName}: nothing here runs it`)
       : failedResult(call, "tool_not_found", "tool_not_found", `tool ${call.toolName}: there is no such tool`);
@@ -64,7 +76,7 @@ function startChecked(leaf: Leaf): void {
 /** Checks that may take a while; what they waited for may have changed the arguments, so the quick ones come again. */
 async function runChecked(leaf: Leaf): Promise<ToolResult> {
   const refusal =
-    (await invalidArguments(leaf)) ?? (await missingIntent(leaf)) ?? unawaited(leaf) ?? refusedBeforehand(leaf);
+    (await invalidArguments(leaf)) ?? (await missingIntent(leaf)) ?? unawaited(leaf) ?? refused(leaf);
   return refusal === undefined ? runHandler(leaf) : leaf.settle(refusal);
 }
 
@@ -101,19 +113,28 @@ async function missingIntent(leaf: Leaf): Promise<ToolResult | undefined> {
 
 function runHandler(leaf: Leaf): ToolResult | Promise<ToolResult> {
   const { dispatch, call } = leaf;
+  const handler = dispatch.handler as ToolHandler;
   dispatch.executedArgs = leaf.digestArgs();
   leaf.handlerStarted();
   let value: unknown;
   try {
-    value = dispatch.handler?.(call);
+    value = handler(call);
   } catch (thrown) {
     return leaf.settle(toResult(leaf, { threw: true, value: thrown }));
   }
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return returned(leaf, value);
-  return Promise.resolve(value).then(
-    (settled) => returned(leaf, settled),
-    (thrown) => leaf.settle(toResult(leaf, { threw: true, value: thrown })),
-  );
+  return awaited(leaf, value);
+}
+
+/** By `await`, not `then`: what a handler answers with may carry a `then` of its own making. */
+async function awaited(leaf: Leaf, value: unknown): Promise<ToolResult> {
+  let settled: unknown;
+  try {
+    settled = await value;
+  } catch (thrown) {
+    return leaf.settle(toResult(leaf, { threw: true, value: thrown }));
+  }
+  return returned(leaf, settled);
 }
 
 function returned(leaf: Leaf, value: unknown): ToolResult {

@@ -9,7 +9,12 @@ import { CAUSE, type ToolResult } from "./tool-result.ts";
 
 /** The one classification of a settled handler, as a result. */
 export function toResult(leaf: Leaf, settled: Settled): ToolResult {
-  const { status, errorCategory, error } = classified(leaf, settled);
+  return resultOf(leaf, settled, classified(leaf, settled));
+}
+
+/** A settled handler as a result of the given classification. */
+export function resultOf(leaf: Leaf, settled: Settled, classification: Classification): ToolResult {
+  const { status, errorCategory, error } = classification;
   const { call, dispatch } = leaf;
   leaf.handlerEnded();
   const { ok } = STATUSES[status];
@@ -36,9 +41,13 @@ export function toResult(leaf: Leaf, settled: Settled): ToolResult {
 export function classified({ dispatch, call }: Leaf, settled: Settled): Classification {
   try {
     const custom = dispatch.options.classify?.(settled, call);
-    return custom !== undefined && isToolStatus(custom.status) ? custom : classifyByDefault(settled, call);
+    return isClassification(custom) ? { ...custom } : classifyByDefault(settled, call);
   } catch (thrown) {
     diagnostics.report("kernel.classify", "threw", `classify threw ${nameOf(thrown) ?? "a value"}; counted as ok`);
     return settled.threw ? { status: "exception", errorCategory: "exception" } : { status: "ok" };
   }
+}
+
+function isClassification(custom: unknown): custom is Classification {
+  return typeof custom === "object" && custom !== null && isToolStatus((custom as Partial<Classification>).status);
 }

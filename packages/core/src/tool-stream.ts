@@ -7,10 +7,12 @@ import { runWithin } from "./guard.ts";
 import type { Digest, SequenceDigest } from "./hasher.ts";
 import type { Leaf } from "./leaf.ts";
 import { STATUSES } from "./status.ts";
-import { classified, toResult } from "./to-result.ts";
+import { classified, resultOf, toResult } from "./to-result.ts";
 import { CAUSE, type ToolResult } from "./tool-result.ts";
 
 const DEFAULT_IDLE_MS = 60_000;
+/** Longest delay that a timer takes; beyond it, it would fire at once. */
+export const MAX_DELAY_MS = 2_147_483_647;
 
 type Step = IteratorResult<unknown, unknown>;
 type Source = AsyncIterator<unknown, unknown, unknown>;
@@ -33,10 +35,24 @@ export function openStream(leaf: Leaf, iterable: AsyncIterable<unknown>): ToolRe
   } catch (thrown) {
     return leaf.settle(toResult(leaf, { threw: true, value: thrown }));
   }
+  const { call, dispatch } = leaf;
   const stream = new ToolStream(leaf, source);
-  leaf.dispatch.stream = stream;
-  const provisional = toResult(leaf, { threw: false, value: stream.wrapper() });
-  return { ...provisional, ok: true, status: "ok", error: null, errorCategory: null, settled: stream.settled };
+  dispatch.streams ??= [];
+  dispatch.streams.push(stream);
+  return {
+    ok: true,
+    status: "ok",
+    toolName: call.toolName,
+    toolCallId: call.callId,
+    arguments: call.toolArgs,
+    result: stream.wrapper(),
+    error: null,
+    errorCategory: null,
+    executor: call.declaredExecutor ?? null,
+    executed: true,
+    executionDurationMs: null,
+    settled: stream.settled,
+  };
 }
 
 export class ToolStream {
@@ -46,8 +62,10 @@ export class ToolStream {
   readonly #items: SequenceDigest | null;
   #failure: Classification | undefined;
   #closed: ToolResult | undefined;
+  #isAbandoned = false;
   #finish: Finish | undefined;
   #finished: Promise<ToolResult> | undefined;
+  #pulling = 0;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #resolve: (result: ToolResult) => void = () => {};
 
@@ -62,9 +80,10 @@ export class ToolStream {
     this.#watchIdle();
   }
 
-  /** True while this stream runs and `result` still holds it: the dispatch then ends with the stream. */
-  carries(result: ToolResult): boolean {
-    return this.#closed === undefined && result.settled === this.settled;
+  /** True while this stream runs and `result` hands it out; a layer that put something else in its place has dropped it. */
+  isRunningIn(result: ToolResult): boolean {
+    const { closed } = this.#leaf;
+    return !closed && result.settled === this.settled && result.ok && isAsyncIterable(result.result);
   }
 
   /** What became of the stream; undefined while it runs. */
@@ -83,21 +102,24 @@ export class ToolStream {
     return items === null ? null : digestSafely(this.#leaf.dispatch.hasher, () => items.end());
   }
 
-  /** Ends the dispatch although nobody read the stream to its end. */
+  /** Ends the dispatch although nobody read the stream to its end. What is read of it afterwards settles late. */
   async abandon(): Promise<void> {
-    const { call } = this.#leaf;
-    await this.#close(
-      failedResult(call, "aborted", "stream_abandoned", `tool ${call.toolName}: its stream was left open`),
-    );
+    if (this.#closed === undefined) {
+      const { call } = this.#leaf;
+      const error = `tool ${call.toolName}: its stream was left open`;
+      this.#isAbandoned = true;
+      this.#close(failedResult(call, "aborted", "stream_abandoned", error));
+    }
+    await this.#finished;
   }
 
   /** What the caller reads: the handler's iterator, watched. */
   wrapper(): AsyncIterableIterator<unknown, unknown, unknown> {
-    const { return: end, throw: fail } = this.#source;
+    const source = this.#source;
     return {
-      next: (...args) => this.#pull(() => this.#source.next(...(args as [unknown]))),
-      return: (value) => this.#pull(async () => (end ? end.call(this.#source, value) : { done: true, value })),
-      throw: (thrown) => this.#pull(async () => (fail ? fail.call(this.#source, thrown) : Promise.reject(thrown))),
+      next: (...args) => this.#pull(async () => source.next(...(args as [unknown]))),
+      return: (value) => this.#pull(async () => source.return?.(value) ?? { done: true, value }),
+      throw: (thrown) => this.#pull(async () => source.throw?.(thrown) ?? Promise.reject(thrown)),
       [Symbol.asyncIterator]() {
         return this;
       },
@@ -106,62 +128,76 @@ export class ToolStream {
 
   async #pull(pull: () => Promise<Step>): Promise<Step> {
     clearTimeout(this.#idleTimer);
+    this.#pulling += 1;
     const entrant: Pulling = { entered: false, pull, step: undefined };
     runWithin(this.#leaf.observer, startPull, entrant);
     let step: Step;
+    let ends: boolean;
     try {
       step = (await entrant.step) as Step;
+      ends = Boolean(step.done);
+      if (!ends) this.#yielded(step.value);
     } catch (thrown) {
-      await this.#close(toResult(this.#leaf, { threw: true, value: thrown }));
+      await this.#settle(() => toResult(this.#leaf, { threw: true, value: thrown }));
       throw thrown;
+    } finally {
+      this.#pulling -= 1;
+      this.#watchIdle();
     }
-    if (step.done !== true) {
-      this.#yielded(step.value);
-      return step;
-    }
-    const final = await this.#close(this.#completed());
-    if (final.errorCategory === "receipt_failed") throw final[CAUSE];
+    if (!ends) return step;
+    const final = await this.#settle(() => this.#completed());
+    if (final?.errorCategory === "receipt_failed") throw final[CAUSE];
     return step;
   }
 
   #yielded(item: unknown): void {
+    if (this.#closed !== undefined || this.#leaf.closed) {
+      this.#settle(() => toResult(this.#leaf, { threw: false, value: item }));
+      return;
+    }
     const { status, ...rest } = classified(this.#leaf, { threw: false, value: item });
     if (!STATUSES[status].ok) this.#failure ??= { status, ...rest };
+    const items = this.#items;
+    if (items === null) return;
     digestSafely(this.#leaf.dispatch.hasher, () => {
-      this.#items?.push(item);
+      items.push(item);
       return { hash: "", redacted: [] };
     });
-    this.#watchIdle();
   }
 
   /** The result of a stream that ran to its end; an item that was a failure stays one. */
   #completed(): ToolResult {
     const { call } = this.#leaf;
     const failure = this.#failure;
-    if (failure === undefined) return toResult(this.#leaf, { threw: false, value: undefined });
+    if (failure === undefined) return resultOf(this.#leaf, { threw: false, value: undefined }, { status: "ok" });
     const category = failure.errorCategory ?? (failure.status === "error" ? "tool_error" : failure.status);
     return failedResult(call, failure.status, category, failure.error ?? category);
+  }
+
+  /** What a pull came to: the close of the stream; once nobody waits for it, a late settlement; after its close, nothing. */
+  #settle(outcome: () => ToolResult): Promise<ToolResult> | undefined {
+    const leaf = this.#leaf;
+    if (this.#isAbandoned || (leaf.closed && this.#closed === undefined)) leaf.settle(outcome());
+    else if (this.#closed === undefined) return this.#close(outcome());
+    return undefined;
   }
 
   /** Once: closes the leaf and, if the layers have already answered, ends the dispatch. */
   #close(result: ToolResult): Promise<ToolResult> {
     clearTimeout(this.#idleTimer);
-    if (this.#finished !== undefined) {
-      if (!this.#leaf.settledLate) this.#leaf.settle(result);
-      return this.#finished;
-    }
     this.#closed = result;
-    this.#leaf.settle(result);
-    this.#finished = this.#finish === undefined ? Promise.resolve(result) : this.#finish(result);
-    void this.#finished.then(this.#resolve);
-    return this.#finished;
+    if (!this.#leaf.closed) this.#leaf.settle(result);
+    const finished = this.#finish === undefined ? Promise.resolve(result) : this.#finish(result);
+    this.#finished = finished;
+    void finished.then(this.#resolve);
+    return finished;
   }
 
   #watchIdle(): void {
     const idleMs = this.#leaf.dispatch.options.streamIdleMs ?? DEFAULT_IDLE_MS;
     clearTimeout(this.#idleTimer);
-    if (idleMs <= 0 || this.#closed !== undefined) return;
-    this.#idleTimer = setTimeout(() => void this.abandon(), idleMs);
+    if (idleMs <= 0 || this.#pulling > 0 || this.#closed !== undefined) return;
+    this.#idleTimer = setTimeout(() => void this.abandon(), Math.min(idleMs, MAX_DELAY_MS));
     (this.#idleTimer as { unref?: () => void }).unref?.(); // an open stream must not keep the process alive
   }
 }
@@ -175,5 +211,5 @@ interface Pulling {
 function startPull(pulling: Pulling): void {
   if (pulling.entered) return;
   pulling.entered = true;
-  pulling.step = (async () => pulling.pull())();
+  pulling.step = pulling.pull();
 }
