@@ -1,0 +1,204 @@
+/** One open span: started and ended once, made active while its part runs, and never a reason for a call to fail. */
+
+import {
+  type Attributes,
+  type Context,
+  type HrTime,
+  type Link,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { type Clock, type Reading, toHrTime } from "@toolspan/core";
+import { activate, activateOwn, isActive } from "./async-context.ts";
+import { causeOf, type Loss, reportLoss } from "./loss.ts";
+import { MirrorSpan } from "./mirror-span.ts";
+import type { SpanStarter } from "./private-tracer.ts";
+import { isReadable, type SpanResource, type SpanScope, type SpanSink } from "./readable-span.ts";
+import { ATTR_ERROR_TYPE } from "./semconv.ts";
+
+/** What the spans of one dispatch, run or model call share. */
+export interface SpanHome {
+  readonly tracer: SpanStarter;
+  readonly clock: Clock;
+  /** Get each span when it has ended. */
+  readonly sinks: readonly SpanSink[];
+  /** Who speaks, for spans that have to be kept beside a host's. */
+  readonly resource: SpanResource;
+  readonly scope: SpanScope;
+  /** True where the host keeps no context, so that ours has to. */
+  ownContext: boolean;
+}
+
+const ERROR = { code: SpanStatusCode.ERROR };
+
+export interface SpanStart {
+  readonly name: string;
+  readonly kind?: SpanKind;
+  readonly attributes?: Attributes;
+  readonly links?: Link[];
+  readonly startedAt: Reading;
+  readonly root?: boolean;
+}
+
+/** The options that a tracer gets; times come from the clock of the dispatch, so order is never a tie. */
+export function toSpanOptions({ kind, attributes, links, root, startedAt }: SpanStart, clock: Clock): SpanOptions {
+  return {
+    kind: kind ?? SpanKind.INTERNAL,
+    startTime: toHrTime(clock, startedAt),
+    ...(attributes === undefined ? {} : { attributes }),
+    ...(links === undefined ? {} : { links }),
+    ...(root === undefined ? {} : { root }),
+  };
+}
+
+export class LiveSpan {
+  readonly span: Span;
+  /** The context in which this span is the active one. */
+  readonly context: Context;
+  readonly home: SpanHome;
+  #ended = false;
+  #failed = false;
+
+  private constructor(span: Span, context: Context, home: SpanHome) {
+    this.span = span;
+    this.context = context;
+    this.home = home;
+  }
+
+  /** Starts a child of what is active in `parent`; null where the tracer fails. */
+  static start(start: SpanStart, parent: Context, home: SpanHome): LiveSpan | null {
+    try {
+      const options = toSpanOptions(start, home.clock);
+      const span = home.tracer.startSpan(start.name, options, parent);
+      return LiveSpan.of(span, start, parent, home);
+    } catch (thrown) {
+      reportLoss(tracerThrew(thrown));
+      return null;
+    }
+  }
+
+  /** A span that has been started already. */
+  static of(span: Span, start: SpanStart, parent: Context, home: SpanHome): LiveSpan {
+    const kept =
+      home.sinks.length > 0 && span.isRecording() && !isReadable(span) ? mirror(span, start, parent, home) : span;
+    return new LiveSpan(kept, trace.setSpan(parent, kept), home);
+  }
+
+  /** Calls `fn(arg)` exactly once with this span active, whatever the host's context manager does. */
+  within<A>(fn: (arg: A) => void, arg: A): void {
+    let entered = false;
+    const enter = (given: A): void => {
+      if (entered) return;
+      entered = true;
+      fn(given);
+    };
+    try {
+      if (this.home.ownContext) activateOwn(this.context, enter, arg);
+      else activate(this.context, enter, arg);
+    } catch (thrown) {
+      reportLoss(detailLost("context_threw", thrown));
+    }
+    enter(arg);
+  }
+
+  /** As `within`, for a span that no other of ours encloses: finds out whether the host keeps contexts at all. */
+  withinOutermost<A>(fn: (arg: A) => void, arg: A): void {
+    const { home } = this;
+    const enter = (given: A): void => {
+      if (home.ownContext || isActive(this.context)) fn(given);
+      else {
+        home.ownContext = true;
+        this.within(fn, given);
+      }
+    };
+    this.within(enter, arg);
+  }
+
+  event(name: string, attributes: Attributes | undefined, at: Reading): void {
+    try {
+      this.span.addEvent(name, attributes ?? {}, toHrTime(this.home.clock, at));
+    } catch (thrown) {
+      reportLoss(detailLost("span_threw", thrown));
+    }
+  }
+
+  /** Adds to the span; what `set` throws costs what it would have added. */
+  set(set: (span: Span) => void): void {
+    try {
+      set(this.span);
+    } catch (thrown) {
+      reportLoss(detailLost("span_threw", thrown));
+    }
+  }
+
+  /** Marks the span as failed; the first call decides. `message` is content. */
+  fail(errorType: string, message?: string): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    const status = message === undefined ? ERROR : { ...ERROR, message };
+    this.set((span) => span.setAttribute(ATTR_ERROR_TYPE, errorType).setStatus(status));
+  }
+
+  /** Ends the span, failed if there is an `errorType`; later calls do nothing. */
+  end(endedAt: Reading, errorType: string | undefined, attributes: Attributes): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { span, home } = this;
+    this.set(() => span.setAttributes(attributes));
+    if (errorType !== undefined) this.fail(errorType);
+    try {
+      span.end(toHrTime(home.clock, endedAt) as HrTime);
+    } catch (thrown) {
+      reportLoss({ ...tracerThrew(thrown), reason: "end_threw" });
+    }
+    for (const sink of home.sinks) this.#handOver(sink);
+  }
+
+  #handOver(sink: SpanSink): void {
+    const { span } = this;
+    try {
+      if (isReadable(span)) sink.onEnd(span);
+    } catch (thrown) {
+      reportLoss({
+        signal: "spans",
+        reason: "sink_failed",
+        source: "telemetry.sink",
+        message: `a sink of spans threw ${causeOf(thrown)}; the call went on`,
+      });
+    }
+  }
+}
+
+function mirror(span: Span, start: SpanStart, parent: Context, home: SpanHome): Span {
+  return new MirrorSpan(span, {
+    name: start.name,
+    kind: start.kind,
+    parentSpanContext: start.root === true ? undefined : trace.getSpanContext(parent),
+    startTime: toHrTime(home.clock, start.startedAt),
+    attributes: start.attributes,
+    links: start.links,
+    resource: home.resource,
+    scope: home.scope,
+  });
+}
+
+export function tracerThrew(thrown: unknown): Loss {
+  return {
+    signal: "spans",
+    reason: "tracer_threw",
+    source: "telemetry.otel",
+    message: `the tracer threw ${causeOf(thrown)}; the call went on without a span`,
+  };
+}
+
+function detailLost(reason: string, thrown: unknown): Loss {
+  return {
+    signal: "details",
+    reason,
+    source: "telemetry.otel",
+    message: `part of a span was lost: the host threw ${causeOf(thrown)}; the call went on`,
+  };
+}

@@ -1,0 +1,67 @@
+/** What a finished span looks like to whoever writes it out: OpenTelemetry's readable span, by its members alone. */
+
+import type { Attributes, HrTime, Link, Span, SpanContext, SpanKind, SpanStatus } from "@opentelemetry/api";
+
+export interface SpanScope {
+  readonly name: string;
+  readonly version?: string;
+  readonly schemaUrl?: string;
+}
+
+export interface SpanResource {
+  readonly attributes: Attributes;
+  readonly schemaUrl?: string;
+  readonly asyncAttributesPending?: boolean;
+}
+
+export interface SpanEvent {
+  readonly name: string;
+  readonly time: HrTime;
+  readonly attributes?: Attributes;
+  readonly droppedAttributesCount?: number;
+}
+
+export interface SpanLink extends Link {
+  readonly droppedAttributesCount?: number;
+}
+
+/** Satisfied by the finished spans of both SDK lines and by those of the private tracer. */
+export interface ReadableSpan {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly spanContext: () => SpanContext;
+  readonly parentSpanContext?: SpanContext;
+  readonly startTime: HrTime;
+  readonly endTime: HrTime;
+  readonly status: SpanStatus;
+  readonly attributes: Attributes;
+  readonly links: readonly SpanLink[];
+  readonly events: readonly SpanEvent[];
+  readonly resource: SpanResource;
+  readonly instrumentationScope: SpanScope;
+  readonly droppedAttributesCount: number;
+  readonly droppedEventsCount: number;
+  readonly droppedLinksCount: number;
+}
+
+/**
+ * Takes finished spans. The members are those of an SDK span processor, so that one can also stand in a host's own
+ * tracer provider.
+ */
+export interface SpanSink {
+  onStart(span: unknown, parentContext: unknown): void;
+  onEnd(span: ReadableSpan): void;
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+/** True for a span that can be read back, as those of the official SDK can. */
+export function isReadable(span: Span): span is Span & ReadableSpan {
+  const { startTime, attributes, instrumentationScope, resource } = span as Partial<ReadableSpan>;
+  return (
+    Array.isArray(startTime) &&
+    typeof attributes === "object" &&
+    typeof instrumentationScope === "object" &&
+    typeof resource === "object"
+  );
+}

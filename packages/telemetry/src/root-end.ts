@@ -1,0 +1,74 @@
+/** What the root span is told when its dispatch ends: events, and with opt-in content. */
+
+import type { Attributes, Span } from "@opentelemetry/api";
+import { CAUSE, type ObservedOutcome } from "@toolspan/core";
+import { ContentAttributes, cutText } from "./capture.ts";
+import type { LiveSpan } from "./live-span.ts";
+import {
+  ATTR_ARGS_SIZE,
+  ATTR_RESULT_HASH,
+  ATTR_RESULT_SIZE,
+  ATTR_STATUS,
+  EVENT_RESULT_RETURNED,
+  EVENT_SCOPE_VIOLATION,
+} from "./names.ts";
+import { tryTo } from "./plain-value.ts";
+import {
+  ATTR_EXCEPTION_MESSAGE,
+  ATTR_EXCEPTION_STACKTRACE,
+  ATTR_EXCEPTION_TYPE,
+  ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
+  ATTR_GEN_AI_TOOL_CALL_RESULT,
+  ATTR_GEN_AI_TOOL_DESCRIPTION,
+  EVENT_EXCEPTION,
+  OTHER,
+} from "./semconv.ts";
+import type { TelemetrySetup } from "./telemetry-setup.ts";
+import { categoryOf, isScopeViolation, resultHash } from "./tool-call-span.ts";
+
+/** The exception as an event: its type, and nothing that it says. */
+export function exceptionEvent(errorType: string | undefined): [string, Attributes] {
+  return [EVENT_EXCEPTION, { [ATTR_EXCEPTION_TYPE]: errorType ?? OTHER }];
+}
+
+export function describeEnd(root: LiveSpan, outcome: ObservedOutcome, setup: TelemetrySetup): void {
+  const { finalResult: result, endedAt, finalErrorType } = outcome;
+  const { captureContent, maxContentBytes } = setup;
+  const error = captureContent && typeof result.error === "string" ? cutText(result.error, maxContentBytes) : undefined;
+  if (result.status === "exception") {
+    const [name, attributes] = exceptionEvent(finalErrorType);
+    const texts = captureContent ? thrownTexts(result[CAUSE], maxContentBytes) : {};
+    root.event(name, { ...attributes, ...texts }, endedAt);
+  }
+  if (isScopeViolation(result)) {
+    const said = error === undefined ? {} : { error };
+    root.event(EVENT_SCOPE_VIOLATION, { category: categoryOf(result) ?? result.status, ...said }, endedAt);
+  }
+  root.event(EVENT_RESULT_RETURNED, { [ATTR_STATUS]: result.status }, endedAt);
+  if (finalErrorType !== undefined) root.fail(finalErrorType, error);
+  if (captureContent) root.set((span) => putContent(new ContentAttributes(span, maxContentBytes), span, outcome));
+}
+
+function putContent(content: ContentAttributes, span: Span, outcome: ObservedOutcome): void {
+  const { dispatch, finalResult: result } = outcome;
+  const { toolArgs, rawArgs, description } = dispatch.call;
+  const given = toolArgs === undefined && rawArgs !== undefined ? rawArgs : toolArgs;
+  if (given !== undefined) content.set(ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, given, ATTR_ARGS_SIZE);
+  if (description !== undefined) content.text(ATTR_GEN_AI_TOOL_DESCRIPTION, description);
+  if (result.ok && "result" in result) {
+    content.set(ATTR_GEN_AI_TOOL_CALL_RESULT, result.result, ATTR_RESULT_SIZE);
+    const hash = resultHash(outcome);
+    if (hash !== null) span.setAttribute(ATTR_RESULT_HASH, hash);
+  }
+}
+
+function thrownTexts(thrown: unknown, maxBytes: number): Attributes {
+  const { message, stack } = tryTo<{ readonly message?: unknown; readonly stack?: unknown }>(() => {
+    const { message, stack } = Object(thrown) as { readonly message?: unknown; readonly stack?: unknown };
+    return { message: message ?? String(thrown), stack };
+  }, {});
+  return {
+    ...(typeof message === "string" ? { [ATTR_EXCEPTION_MESSAGE]: cutText(message, maxBytes) } : {}),
+    ...(typeof stack === "string" ? { [ATTR_EXCEPTION_STACKTRACE]: cutText(stack, maxBytes) } : {}),
+  };
+}
