@@ -27,7 +27,7 @@ const fail = defineTool({
 function agentWith(steps: readonly ScriptStep[], extra: Partial<Parameters<typeof createAgent>[0]> = {}) {
   const watch = watching();
   const model = scriptedModel({ name: "script-1", provider: "test", steps });
-  const tools = createToolRegistry([add as never, fail]);
+  const tools = createToolRegistry([add, fail]);
   const agent = createAgent({ name: "clerk", model, tools, layers: watch.layers, ...extra } as never);
   return { agent, watch };
 }

@@ -1,65 +1,17 @@
 /** One run of an agent: ask the model, answer its tool calls, repeat until somebody says stop. */
 
-import {
-  type Dispatcher,
-  diagnostics,
-  type ModelInfo,
-  type OperationReport,
-  type Report,
-  type Turn,
-} from "@toolspan/core";
+import { diagnostics, type ModelInfo, type OperationReport, type Report, type Turn } from "@toolspan/core";
 import { orAbort } from "./abort.ts";
-import type { AgentTools } from "./agent-tools.ts";
-import type { CheckedLimits } from "./limits.ts";
-import type { Message } from "./message.ts";
-import type { Model, ModelTurn } from "./model.ts";
+import type { AssistantMessage, Message } from "./message.ts";
+import type { ModelToolCall, ModelTurn } from "./model.ts";
 import { toAssistantMessage } from "./model-arguments.ts";
 import { assertModelTurn } from "./model-turn.ts";
 import { ReceiptDrain } from "./receipt-drain.ts";
+import type { RunResult } from "./run-result.ts";
+import type { RunOptions, RunSettings } from "./run-settings.ts";
 import { RunSignal } from "./run-signal.ts";
 import { RunStop, type StopReason } from "./run-stop.ts";
 import { type CallReport, runToolTurn, type ToolTurn, toToolMessage } from "./tool-turn.ts";
-
-/** What all runs of an agent share. */
-export interface RunSettings {
-  readonly agentName: string;
-  readonly model: Model;
-  readonly tools: AgentTools;
-  readonly dispatcher: Dispatcher;
-  readonly limits: CheckedLimits;
-  readonly prefetchNextTurn: boolean;
-}
-
-export interface RunOptions {
-  /** Ends the run as `aborted`; tools see it as `call.signal`. */
-  readonly signal?: AbortSignal;
-  /** The conversation that this run belongs to. */
-  readonly sessionId?: string;
-  /** Default a UUIDv7. */
-  readonly runId?: string;
-  /** Allow-listed baggage for every call. */
-  readonly meta?: Readonly<Record<string, unknown>>;
-}
-
-/** What a run came to. */
-export interface RunResult {
-  readonly runId: string;
-  readonly stopReason: StopReason;
-  /** What failed, with `receipt_failed`. */
-  readonly error?: unknown;
-  /** The whole conversation: input, turns, answers. */
-  readonly messages: readonly Message[];
-  /** One per tool call, in emitted order. */
-  readonly calls: readonly CallReport[];
-  readonly modelCalls: number;
-  /** Tool calls: as many spans and receipts. */
-  readonly toolCalls: number;
-  /** Those of them that did not succeed, refused ones counted. */
-  readonly failedToolCalls: number;
-  /** Sums over the model calls that reported usage. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
 
 export class AgentRun {
   readonly #settings: RunSettings;
@@ -111,9 +63,7 @@ export class AgentRun {
       const turn = await this.#askModel();
       if (turn === undefined) return;
       const { toolCalls = [], followUp } = turn;
-      this.#messages.push(toAssistantMessage(turn));
-      this.#modelTurns += 1;
-      if (toolCalls.length > 0) await this.#answer(turn);
+      if (toolCalls.length > 0) await this.#answer(toolCalls);
       if (!this.#goesOn()) return;
       this.#messages.push(...(followUp?.messages ?? []));
       if (followUp?.last ?? toolCalls.length === 0) return;
@@ -137,7 +87,10 @@ export class AgentRun {
         assertModelTurn(model.name, turn);
         this.#inputTokens += turn.usage?.inputTokens ?? 0;
         this.#outputTokens += turn.usage?.outputTokens ?? 0;
-        report(modelReport(turn));
+        const message = toAssistantMessage(turn);
+        this.#messages.push(message);
+        this.#modelTurns += 1;
+        report(modelReport(turn, message));
         return turn;
       });
     } catch (thrown) {
@@ -167,8 +120,8 @@ export class AgentRun {
     };
   }
 
-  async #answer({ toolCalls = [] }: ModelTurn): Promise<void> {
-    const reports = await runToolTurn(this.#toolTurn(), toolCalls);
+  async #answer(asked: readonly ModelToolCall[]): Promise<void> {
+    const reports = await runToolTurn(this.#toolTurn(), asked);
     for (const report of reports) {
       this.#calls.push(report);
       this.#messages.push(toToolMessage(report));
@@ -250,7 +203,7 @@ export class AgentRun {
   }
 }
 
-function modelReport(turn: ModelTurn): OperationReport {
+function modelReport(turn: ModelTurn, message: AssistantMessage): OperationReport {
   const { usage, responseModel, finishReason, toolCalls = [] } = turn;
   return {
     finishReasons: [finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop")],
@@ -258,7 +211,7 @@ function modelReport(turn: ModelTurn): OperationReport {
     ...(usage?.inputTokens === undefined ? {} : { inputTokens: usage.inputTokens }),
     ...(usage?.outputTokens === undefined ? {} : { outputTokens: usage.outputTokens }),
     toolCalls: toolCalls.length,
-    outputMessages: [toAssistantMessage(turn)],
+    outputMessages: [message],
   };
 }
 

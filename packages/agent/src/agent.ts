@@ -10,13 +10,15 @@ import {
   ToolspanError,
   uuidv7,
 } from "@toolspan/core";
-import { AgentRun, type RunOptions, type RunResult } from "./agent-run.ts";
+import { AgentRun } from "./agent-run.ts";
 import type { AgentTools } from "./agent-tools.ts";
 import { jsonSchemaValidator } from "./json-schema-validator.ts";
 import { checkLimits, type Limits } from "./limits.ts";
 import type { Message } from "./message.ts";
 import type { Model } from "./model.ts";
 import { classifyRetryBudget } from "./retry-budget.ts";
+import type { RunResult } from "./run-result.ts";
+import type { RunOptions } from "./run-settings.ts";
 import { withAbort } from "./with-abort.ts";
 
 interface AgentParts {

@@ -1,7 +1,6 @@
 /** Toolspan's agent: a minimal loop of model and tools, with limits, scripts and replays. */
 
 export { type Agent, type AgentOptions, type AgentOverDispatcher, type AgentOverLayers, createAgent } from "./agent.ts";
-export type { RunOptions, RunResult } from "./agent-run.ts";
 export type { AgentTools } from "./agent-tools.ts";
 export { jsonSchemaValidator } from "./json-schema-validator.ts";
 export { jsonText } from "./json-text.ts";
@@ -21,6 +20,8 @@ export type { FollowUp, Model, ModelRequest, ModelToolCall, ModelTurn, ModelUsag
 export { readTranscripts, type TranscriptLine } from "./read-transcripts.ts";
 export { renderResult } from "./render-result.ts";
 export { classifyTranscript, type Replay, replayTranscript } from "./replay-transcript.ts";
+export type { RunResult } from "./run-result.ts";
+export type { RunOptions } from "./run-settings.ts";
 export type { StopReason } from "./run-stop.ts";
 export { type ScriptedToolCall, type ScriptedTurn, type ScriptStep, scriptedModel } from "./scripted-model.ts";
 export type { CallReport } from "./tool-turn.ts";
