@@ -1,1 +1,19 @@
-export {};
+/** Receipts of tool calls: the recorder, the records, the log and its verifier. */
+
+export type { ReceiptPolicy } from "./audit-recorder.ts";
+export type { ReceiptFunction } from "./function-outlet.ts";
+export { type LocalReceiptSink, type LocalReceiptSinkOptions, localReceiptSink } from "./local-receipt-sink.ts";
+export type { Chain, Envelope } from "./records/envelope.ts";
+export type { Erasure } from "./records/erasure.ts";
+export type { JsonSchema } from "./records/field.ts";
+export type { Heartbeat } from "./records/heartbeat.ts";
+export type { IntentRecord } from "./records/intent.ts";
+export type { KeyRotation } from "./records/key-rotation.ts";
+export type { LateSettlementRecord } from "./records/late-settlement.ts";
+export type { Prune } from "./records/prune.ts";
+export type { CompactAudit, CompactLayer, ToolCallReceipt } from "./records/receipt.ts";
+export { type LoggedReceipt, type LogRecord, RECORD_SCHEMAS, type RecordName } from "./records/record.ts";
+export type { Recovery } from "./records/recovery.ts";
+export type { SegmentClose } from "./records/segment-close.ts";
+export type { Previous, SegmentOpen, Writer } from "./records/segment-open.ts";
+export { type AuditLog, type AuditLogOptions, type ReceiptSink, withAuditLog } from "./with-audit-log.ts";

@@ -1,0 +1,167 @@
+/** The recorder behind `withAuditLog`: what each policy does with a receipt. */
+
+import { plainHasher } from "@toolspan/canonical/hash";
+import {
+  type DispatchOutcome,
+  diagnostics,
+  type Hasher,
+  type Intent,
+  type LateSettlement,
+  type Meter,
+  noopMeter,
+  type ReceiptLevel,
+  type Recorder,
+  type RecorderReply,
+} from "@toolspan/core";
+import type { LayerForm } from "./fit-audit.ts";
+import type { FunctionOutlet } from "./function-outlet.ts";
+import type { LocalOutlet, WrittenReceipt } from "./log/local-outlet.ts";
+import { receiptLine } from "./receipt-line.ts";
+import type { ToolCallReceipt } from "./records/receipt.ts";
+import { settleAll, withinTime } from "./settle-all.ts";
+import { toReceipt } from "./to-receipt.ts";
+import { ToolHashes } from "./tool-hashes.ts";
+
+export type ReceiptPolicy = "required" | "best_effort" | "intent_first";
+
+export interface AuditRecorderOptions {
+  readonly locals: readonly LocalOutlet[];
+  readonly functions: readonly FunctionOutlet[];
+  readonly policy: ReceiptPolicy;
+  readonly layers: LayerForm;
+  readonly hasher: Hasher | undefined;
+  readonly flushTimeoutMs: number;
+}
+
+const SOURCE = "receipts";
+const RECORDS = "toolspan.receipts.records";
+const DURATION = "toolspan.receipts.durable.duration";
+const UNSEALED = "toolspan.receipts.unsealed";
+
+export class AuditRecorder implements Recorder {
+  readonly name = "with_audit_log";
+  readonly hasher?: Hasher;
+  readonly defaultHasher: Hasher = plainHasher();
+  readonly intent?: (intent: Intent) => Promise<void>;
+  readonly #options: AuditRecorderOptions;
+  readonly #tools = new ToolHashes();
+  #meter: Meter = noopMeter;
+  #forgetGauge: () => void = () => {};
+
+  constructor(options: AuditRecorderOptions) {
+    this.#options = options;
+    if (options.hasher !== undefined) this.hasher = options.hasher;
+    if (options.policy === "intent_first") this.intent = (intent) => this.#intend(intent);
+    const waits = options.policy !== "best_effort";
+    for (const local of options.locals) {
+      local.tell({
+        written: (receipts) => {
+          if (!waits) this.#count("written", "ok", receipts);
+        },
+        lost: (receipts, error) => {
+          if (!waits) this.#lose(receipts, error);
+        },
+      });
+    }
+  }
+
+  useMeter(meter: Meter): void {
+    this.#meter = meter;
+    this.#forgetGauge();
+    this.#forgetGauge = meter.gauge(UNSEALED, () =>
+      this.#options.locals.reduce((lines, local) => lines + local.unsealed(), 0),
+    );
+  }
+
+  record(outcome: DispatchOutcome): RecorderReply | Promise<RecorderReply> {
+    return this.#options.policy === "best_effort" ? this.#recordIfPossible(outcome) : this.#recordOrFail(outcome);
+  }
+
+  late(settlement: LateSettlement): void {
+    for (const local of this.#options.locals) {
+      local.late(settlement).catch((error: unknown) => {
+        diagnostics.report(SOURCE, "late_settlement_lost", `a late settlement could not be written: ${wordOf(error)}`);
+      });
+    }
+  }
+
+  flush(): Promise<void> {
+    return this.#inTime("flush", (outlet) => outlet.flush());
+  }
+
+  async close(): Promise<void> {
+    this.#forgetGauge();
+    this.#forgetGauge = () => {};
+    await this.#inTime("close", (outlet) => outlet.close());
+  }
+
+  /** Policies that await: local logs first, then the same receipt to the others; any failure withholds the result. */
+  async #recordOrFail(outcome: DispatchOutcome): Promise<RecorderReply> {
+    const started = performance.now();
+    try {
+      const [first, ...others] = this.#options.locals.map((local) => local.write(outcome));
+      if (first !== undefined) {
+        await (others.length === 0 ? first.durable() : settleAll([first, ...others].map((one) => one.durable())));
+        this.#meter.record(DURATION, (performance.now() - started) / 1000);
+      }
+      await this.#mirror(first, outcome);
+      this.#count(first === undefined ? "written" : "durable", "ok", 1);
+      if (first === undefined) return { receipt: { level: "written" } };
+      return { receipt: { level: "durable", uri: first.uri, log: first.log } };
+    } catch (error) {
+      this.#count("failed", "failed", 1);
+      return { receipt: { level: "failed" }, failure: { error } };
+    }
+  }
+
+  /** Never fails the call and never waits: what is lost is counted when that is known. */
+  #recordIfPossible(outcome: DispatchOutcome): RecorderReply {
+    const written: WrittenReceipt[] = [];
+    for (const local of this.#options.locals) {
+      try {
+        written.push(local.write(outcome));
+      } catch (error) {
+        this.#lose(1, error);
+      }
+    }
+    const [first] = written;
+    this.#mirror(first, outcome).catch((error: unknown) => this.#lose(1, error));
+    if (first === undefined) return { receipt: { level: this.#options.locals.length > 0 ? "failed" : "pending" } };
+    // For some milliseconds in memory only: that is less than written, and nothing may refer to it.
+    return { receipt: { level: "pending", log: first.log } };
+  }
+
+  /** Hands the receipt, as it stands in the first local log, to every function. */
+  async #mirror(first: WrittenReceipt | undefined, outcome: DispatchOutcome): Promise<void> {
+    const { functions, layers } = this.#options;
+    if (functions.length === 0) return;
+    const line = first?.line ?? receiptLine(toReceipt(outcome, this.#tools, layers, null), null);
+    // Each gets its own copy: none of them can change what another one sees.
+    await settleAll(functions.map(async (outlet) => outlet.give(JSON.parse(line) as ToolCallReceipt)));
+  }
+
+  async #intend(intent: Intent): Promise<void> {
+    await settleAll(this.#options.locals.map((local) => local.intent(intent)));
+  }
+
+  async #inTime(what: string, act: (outlet: LocalOutlet | FunctionOutlet) => Promise<void>): Promise<void> {
+    const { locals, functions, flushTimeoutMs } = this.#options;
+    await withinTime(settleAll([...locals, ...functions].map(act)), flushTimeoutMs, what);
+  }
+
+  #count(level: ReceiptLevel, outcome: "ok" | "failed", receipts: number): void {
+    this.#meter.add(RECORDS, receipts, { level, outcome });
+  }
+
+  #lose(receipts: number, error: unknown): void {
+    this.#count("failed", "failed", receipts);
+    diagnostics.report(SOURCE, "lost", `a receipt was lost under policy best_effort: ${wordOf(error)}`);
+  }
+}
+
+/** What went wrong, without anything of the call: an error code, or the error's name. */
+function wordOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "an error that is none";
+  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
+  return String(code ?? name ?? "an error");
+}

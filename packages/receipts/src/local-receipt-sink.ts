@@ -1,0 +1,64 @@
+/** `localReceiptSink`: the local log of one session, for explicit routing. */
+
+import { canonicalJson } from "@toolspan/canonical";
+import { kindOf, ToolspanError } from "@toolspan/core";
+import { LocalOutlet } from "./log/local-outlet.ts";
+import type { ToolCallReceipt } from "./records/receipt.ts";
+
+/** Marks a sink whose receipts go through the local log with its levels and policies. */
+export const LOCAL: unique symbol = Symbol.for("toolspan.receipts.local") as never;
+
+export interface LocalReceiptSinkOptions {
+  /** State root; default `TOOLSPAN_STATE_DIR`, else `.toolspan` under the project root. */
+  readonly stateDir?: string;
+  /** How layers appear in receipts. Default `"compact"`. */
+  readonly layers?: "compact" | "full";
+  /** Form of `receipt_uri`; `"relative"` (to the state root) for logs that leave the host. Default `"absolute"`. */
+  readonly receiptUri?: "absolute" | "relative";
+}
+
+/** A sink that is also a function: called with a receipt it resolves once that receipt is durable. */
+export interface LocalReceiptSink {
+  (receipt: ToolCallReceipt): Promise<void>;
+  readonly [LOCAL]: LocalOutlet;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Appends receipts to the log of one session, whichever session the calls belong to.
+ *
+ * The same sink that `withAuditLog("local")` uses for each session: `<state root>/receipts/<escaped session id>.jsonl`, chained, one line a receipt. A restart or a second writer takes the next numbered file.
+ *
+ * @param sessionId Names the file and stands in its first line; null for calls without a session.
+ * @returns A sink for `withAuditLog`, also callable with a receipt that was made elsewhere; then it rejects with the store's error.
+ * @throws TOOLSPAN_RECEIPT_STORE when made, if the folder cannot be used; TOOLSPAN_INVALID_OPTION for a bad id or option.
+ */
+export function localReceiptSink(sessionId: string | null, options: LocalReceiptSinkOptions = {}): LocalReceiptSink {
+  if (sessionId !== null && typeof sessionId !== "string") {
+    throw new ToolspanError("TOOLSPAN_INVALID_OPTION", {
+      subject: "localReceiptSink",
+      option: "sessionId",
+      expected: "a string or null",
+      received: kindOf(sessionId),
+    });
+  }
+  const outlet = new LocalOutlet({
+    stateDir: options.stateDir,
+    layers: options.layers ?? "compact",
+    addresses: options.receiptUri ?? "absolute",
+    scope: "session",
+    sessionId,
+  });
+  const append = async (receipt: ToolCallReceipt): Promise<void> => {
+    const { audit, chain: _, ...rest } = receipt;
+    await outlet.copy({ ...rest, auditText: canonicalJson(audit) }).durable();
+  };
+  return Object.assign(append, {
+    [LOCAL]: outlet,
+    flush: () => outlet.flush(),
+    close: () => outlet.close(),
+    [Symbol.asyncDispose]: () => outlet.close(),
+  });
+}

@@ -1,0 +1,180 @@
+/** The folder that receipt logs lie in: made private, tried once when a sink is made, and asked for new names. */
+
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  type Stats,
+  statfsSync,
+  statSync,
+  unlinkSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { diagnostics, ToolspanError, uuidv7 } from "@toolspan/core";
+import { fileNameOf, parseFileName } from "./file-name.ts";
+import { createPrivate, writeAll } from "./private-file.ts";
+
+export const RECEIPTS_FOLDER = "receipts";
+
+const PRIVATE_FOLDER = 0o700;
+const WRITABLE_BY_ALL = 0o002;
+const STICKY = 0o1000;
+const PROBE_BYTES = 4096;
+
+/** Magic numbers (statfs(2)) of file systems whose exclusive create, rename and sync are not those of a local disk. */
+const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x6969, "nfs"],
+  [0x517b, "smb"],
+  [0xff534d42, "cifs"],
+  [0xfe534d42, "smb2"],
+  [0x01021997, "9p"],
+  [0x5346414f, "afs"],
+  [0x00c36400, "ceph"],
+  [0x0bd00bd0, "lustre"],
+]);
+
+export interface CreatedLog {
+  readonly fd: number;
+  readonly file: string;
+  /** The log of the same stem with the next lower number. */
+  readonly before: string | null;
+}
+
+export class ReceiptFolder {
+  /** Absolute, links resolved. */
+  readonly path: string;
+  #numbers: ReadonlyMap<string, number> | undefined;
+
+  /**
+   * Makes `<root>/receipts` where it is missing and tries to write there.
+   *
+   * @throws TOOLSPAN_RECEIPT_STORE when it is not a private folder of this user, or cannot be written and synced.
+   */
+  constructor(root: string) {
+    this.path = attempt(join(root, RECEIPTS_FOLDER), () => makeFolder(root));
+    attempt(this.path, () => probe(this.path));
+    warnOfNetwork(this.path);
+  }
+
+  /** Creates the next log of `stem`, exclusively. */
+  create(stem: string): CreatedLog {
+    let before: string | null = null;
+    for (let number = 1; ; number++) {
+      const file = fileNameOf(stem, number);
+      try {
+        return { fd: createPrivate(join(this.path, file)), file, before };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+      if (number === 1) number = this.#lastKnown(stem);
+      before = fileNameOf(stem, number);
+    }
+  }
+
+  /** Highest number of `stem` when the folder was read, once; later ones are found by trying. */
+  #lastKnown(stem: string): number {
+    this.#numbers ??= highestNumbers(readdirSync(this.path));
+    return this.#numbers.get(stem) ?? 1;
+  }
+}
+
+function highestNumbers(names: readonly string[]): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>();
+  for (const name of names) {
+    const parsed = parseFileName(name);
+    if (parsed !== null) numbers.set(parsed.stem, Math.max(parsed.number, numbers.get(parsed.stem) ?? 1));
+  }
+  return numbers;
+}
+
+function makeFolder(root: string): string {
+  makePrivate(root);
+  const real = realpathSync(root);
+  checkFolder(dirname(real), statSync(dirname(real)), { sticky: true, own: false });
+  checkFolder(real, statSync(real), { sticky: false, own: true });
+  const path = join(real, RECEIPTS_FOLDER);
+  makePrivate(path);
+  const found = lstatSync(path);
+  checkFolder(path, found, { sticky: false, own: true });
+  if (process.platform !== "win32" && (found.mode & 0o777) !== PRIVATE_FOLDER) chmodSync(path, PRIVATE_FOLDER);
+  return path;
+}
+
+/** Makes what is missing, 0700 whatever the umask. */
+function makePrivate(path: string): void {
+  if (existsSync(path)) return;
+  makePrivate(dirname(path));
+  try {
+    mkdirSync(path, PRIVATE_FOLDER);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return; // another process was first
+    throw error;
+  }
+  chmodSync(path, PRIVATE_FOLDER);
+}
+
+function checkFolder(path: string, found: Stats, allowed: { readonly sticky: boolean; readonly own: boolean }): void {
+  if (!found.isDirectory()) throw refused(path, "a folder", kindOf(found));
+  if (process.platform === "win32") return;
+  const user = process.geteuid?.();
+  if (allowed.own && user !== undefined && found.uid !== user) {
+    throw refused(path, "a folder of this user", "one that belongs to somebody else");
+  }
+  const shared = (found.mode & WRITABLE_BY_ALL) !== 0;
+  if (shared && !(allowed.sticky && (found.mode & STICKY) !== 0)) {
+    throw refused(path, "a folder that not everybody may change", `mode ${(found.mode & 0o7777).toString(8)}`);
+  }
+}
+
+/** Writes, syncs and removes a file: what a read-only or full file system refuses, it refuses now. */
+function probe(folder: string): void {
+  const path = join(folder, `.probe-${uuidv7()}`);
+  const fd = createPrivate(path);
+  try {
+    writeAll(fd, Buffer.alloc(PROBE_BYTES, 0x20));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+    unlinkSync(path);
+  }
+}
+
+function warnOfNetwork(path: string): void {
+  const kind = NETWORK_FILE_SYSTEMS.get(Number(statfsSync(path).type) >>> 0);
+  if (kind === undefined) return;
+  const advice = "set TOOLSPAN_STATE_DIR to a local disk";
+  diagnostics.report(
+    "receipts.local",
+    "network_file_system",
+    `${path} lies on ${kind}: durable is what it says; ${advice}`,
+  );
+}
+
+function attempt<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (ToolspanError.is(error)) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? "an error";
+    throw new ToolspanError(
+      "TOOLSPAN_RECEIPT_STORE",
+      { path, expected: "a folder that can be written and synced", received: code },
+      { cause: error },
+    );
+  }
+}
+
+function refused(path: string, expected: string, received: string): ToolspanError {
+  return new ToolspanError("TOOLSPAN_RECEIPT_STORE", { path, expected, received });
+}
+
+function kindOf(found: Stats): string {
+  if (found.isSymbolicLink()) return "a link";
+  if (found.isFIFO()) return "a fifo";
+  return found.isFile() ? "a file" : "something else";
+}

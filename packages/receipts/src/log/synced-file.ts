@@ -1,0 +1,209 @@
+/** An append-only file whose lines are written together and made durable for many callers by one sync. */
+
+import { closeSync, fdatasync, fdatasyncSync } from "node:fs";
+import { promisify } from "node:util";
+import { LineBuffer } from "./line-buffer.ts";
+import { syncFolder, writeAll } from "./private-file.ts";
+
+const fdatasyncAsync = promisify(fdatasync);
+
+/** Lines wait in memory up to this many bytes, and no longer than `BUFFER_MS`, unless somebody waits for them. */
+const BUFFER_BYTES = 65_536;
+const BUFFER_MS = 100;
+/** Every so many lone commits one goes through the pool, to see whether others come meanwhile. */
+const PROBE_EVERY = 16;
+/** A disk slower than this must not hold up the event loop. */
+const SLOW_SYNC_MS = 2;
+
+export interface FileNews {
+  /** All lines so far were accepted by the operating system. */
+  written(): void;
+  /** The descriptor is dead; nothing that was not durable before may be relied on. */
+  failed(error: unknown): void;
+}
+
+interface Waiter {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export class SyncedFile {
+  readonly #fd: number;
+  readonly #folder: string;
+  readonly #news: FileNews;
+  readonly #buffer = new LineBuffer();
+  #lines = 0;
+  #written = 0;
+  #durable = 0;
+  #nameDurable = false;
+  #waiters: Waiter[] = [];
+  #committing = false;
+  #inPool = false;
+  #timer: NodeJS.Timeout | undefined;
+  #loneCommits = 0;
+  #crowded = false;
+  #slow = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(fd: number, folder: string, news: FileNews) {
+    this.#fd = fd;
+    this.#folder = folder;
+    this.#news = news;
+  }
+
+  /** Lines that the operating system has accepted. */
+  get written(): number {
+    return this.#written;
+  }
+
+  get durable(): number {
+    return this.#durable;
+  }
+
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#failure;
+  }
+
+  /** True when no group is under way. */
+  get idle(): boolean {
+    return !this.#committing;
+  }
+
+  /** Takes a line; returns its leaf hash. */
+  push(line: string): string {
+    this.#refuseIfDead();
+    const leaf = this.#buffer.push(line);
+    this.#lines++;
+    if (this.#buffer.length >= BUFFER_BYTES) this.writeOut();
+    else this.#timer ??= setTimeout(() => this.#writeInTime(), BUFFER_MS).unref();
+    return leaf;
+  }
+
+  /** Resolves when every line so far is durable. */
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) return reject(this.#failure.error);
+      this.#waiters.push({ resolve, reject });
+      if (this.#committing) return;
+      this.#committing = true;
+      // One turn of microtasks: callers that were released together come back together.
+      queueMicrotask(() => void this.#commit());
+    });
+  }
+
+  /** As `sync`, before it returns. */
+  syncNow(): void {
+    this.writeOut();
+    const started = performance.now();
+    this.#guard(() => fdatasyncSync(this.#fd));
+    this.#nowDurable(this.#written);
+    this.#slow = performance.now() - started > SLOW_SYNC_MS;
+  }
+
+  /** Hands all lines to the operating system. */
+  writeOut(): void {
+    this.#refuseIfDead();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#buffer.length === 0) return;
+    this.#guard(() => writeAll(this.#fd, this.#buffer.take()));
+    this.#written = this.#lines;
+    this.#news.written();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    closeSync(this.#fd);
+  }
+
+  /** Poison rule: after an error of a write or a sync nothing more is asked of the descriptor. */
+  fail(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = { error };
+    clearTimeout(this.#timer);
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const { reject } of waiters) reject(error);
+    if (!this.#inPool) this.#closeQuietly();
+    this.#news.failed(error);
+  }
+
+  async #commit(): Promise<void> {
+    while (this.#waiters.length > 0) {
+      const served = this.#waiters;
+      this.#waiters = [];
+      try {
+        if (this.#mayHoldUp(served.length)) this.syncNow();
+        else await this.#syncInPool();
+      } catch (error) {
+        this.fail(error);
+        for (const { reject } of served) reject(error);
+        break;
+      }
+      for (const { resolve } of served) resolve();
+      // Those that were just served may bring their next line before the next group is closed.
+      if (this.#crowded) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    this.#committing = false;
+  }
+
+  /** A lone caller is served fastest in this thread, as long as nobody else is held up by it. */
+  #mayHoldUp(waiting: number): boolean {
+    if (waiting > 1 || this.#crowded || this.#slow) return false;
+    this.#loneCommits++;
+    return this.#loneCommits % PROBE_EVERY !== 0;
+  }
+
+  async #syncInPool(): Promise<void> {
+    this.writeOut();
+    const lines = this.#written;
+    const started = performance.now();
+    this.#inPool = true;
+    try {
+      await fdatasyncAsync(this.#fd);
+    } finally {
+      this.#inPool = false;
+      if (this.#failure !== undefined) this.#closeQuietly();
+    }
+    this.#refuseIfDead();
+    this.#nowDurable(lines);
+    this.#slow = performance.now() - started > SLOW_SYNC_MS * 2;
+    this.#crowded = this.#waiters.length > 0;
+  }
+
+  #nowDurable(lines: number): void {
+    if (!this.#nameDurable) this.#guard(() => syncFolder(this.#folder));
+    this.#nameDurable = true;
+    this.#durable = Math.max(this.#durable, lines);
+  }
+
+  /** Nobody waits for this: who has to know is told by `failed`. */
+  #writeInTime(): void {
+    try {
+      this.writeOut();
+    } catch {
+      this.#timer = undefined;
+    }
+  }
+
+  #guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  #refuseIfDead(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #closeQuietly(): void {
+    try {
+      closeSync(this.#fd);
+    } catch {
+      // A dead descriptor has nothing left to say.
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/** `withAuditLog`: one receipt for every tool call. */
+
+import { plainHasher } from "@toolspan/canonical/hash";
+import { type Hasher, kindOf, type RecorderCaller, recorderCaller, type Sink, ToolspanError } from "@toolspan/core";
+import { AuditRecorder, type ReceiptPolicy } from "./audit-recorder.ts";
+import { FunctionOutlet, type ReceiptFunction } from "./function-outlet.ts";
+import { LOCAL, type LocalReceiptSink } from "./local-receipt-sink.ts";
+import { LocalOutlet } from "./log/local-outlet.ts";
+import type { ToolCallReceipt } from "./records/receipt.ts";
+
+/** Where receipts go: the local log, a function, a sink, or the local log of one session. */
+export type ReceiptSink = "local" | ReceiptFunction | Sink<ToolCallReceipt> | LocalReceiptSink;
+
+export interface AuditLogOptions {
+  /** Default `"local"`. */
+  readonly sink?: ReceiptSink;
+  /** Several sinks instead of one: local logs are written first, the others get the same receipt. */
+  readonly sinks?: readonly ReceiptSink[];
+  /** Default `"required"`. */
+  readonly policy?: ReceiptPolicy;
+  /** Exact key names that are left out, at any depth, before anything is hashed. */
+  readonly redact?: readonly string[];
+  /** Hasher that serves all recorded values of the dispatcher; it brings its own redact keys. */
+  readonly hash?: Hasher;
+  /** Layers in a receipt: name, status and self time, or all of each record. Default `"compact"`. */
+  readonly layers?: "compact" | "full";
+  /** One log for each session, or one for the whole process (servers). Default `"session"`. */
+  readonly log?: "session" | "process";
+  /** Form of `receipt_uri`; `"relative"` (to the state root) for logs that leave the host. Default `"absolute"`. */
+  readonly receiptUri?: "absolute" | "relative";
+  /** State root; default `TOOLSPAN_STATE_DIR`, else `.toolspan` under the project root. */
+  readonly stateDir?: string;
+  /** Longest time that `flush` and `close` wait, milliseconds, > 0. Default 10,000. */
+  readonly flushTimeoutMs?: number;
+}
+
+/** What stands in the list of layers, and ends what it opened. */
+export type AuditLog = RecorderCaller & {
+  /** Makes every receipt so far durable, under a head, and waits for functions that still run. */
+  flush(): Promise<void>;
+  /** Flushes and closes all logs. A later receipt opens a new one. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+const SUBJECT = "withAuditLog";
+const DEFAULT_FLUSH_TIMEOUT_MS = 10_000;
+
+/**
+ * Leaves one receipt for every dispatch, refusals included, that an outsider can verify offline.
+ *
+ * `"local"` appends to `<state root>/receipts/<session>.jsonl`, a chained log under Merkle heads; a function gets each receipt as an object. Arguments and results appear as hashes only.
+ * Policy `required` gives the result out once the receipt is durable (local) or taken (function), and withholds it otherwise; `best_effort` never waits and never fails a call; `intent_first` also writes a durable intent before each start of the handler. List it anywhere among the layers: it covers the whole stack.
+ *
+ * @param sink A sink, or options.
+ * @returns A recorder for `createDispatcher`; called by hand it throws TOOLSPAN_NOT_IN_DISPATCHER.
+ * @throws TOOLSPAN_INVALID_OPTION when made, for an option that is not of these; TOOLSPAN_RECEIPT_STORE when made, if the receipt folder is not private, read-only, full or otherwise of no use.
+ */
+export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local"): AuditLog {
+  const options = isSink(sink) ? { sink } : optionsOf(sink);
+  const sinks = options.sinks ?? [options.sink ?? "local"];
+  if (!Array.isArray(sinks) || sinks.length === 0) throw invalid("sinks", "a list of at least one sink", kindOf(sinks));
+  const layers = oneOf("layers", ["compact", "full"], options.layers);
+  const policy = oneOf("policy", ["required", "best_effort", "intent_first"], options.policy);
+  const scope = oneOf("log", ["session", "process"], options.log);
+  const addresses = oneOf("receiptUri", ["absolute", "relative"], options.receiptUri);
+  const flushTimeoutMs = timeoutOf(options.flushTimeoutMs);
+  const hasher = hasherOf(options);
+  const stateDir = stateDirOf(options.stateDir);
+  for (const one of sinks) assertSink(one);
+  if (policy === "intent_first" && sinks.every((one) => one !== "local" && localOf(one) === undefined)) {
+    throw invalid("policy", '"intent_first" together with a local sink', "no local sink to write intents to");
+  }
+
+  const locals = sinks.flatMap((one) => {
+    if (one === "local") return [new LocalOutlet({ stateDir, scope, addresses, layers })];
+    return localOf(one) ?? [];
+  });
+  const functions = sinks.flatMap((one) =>
+    one === "local" || localOf(one) !== undefined ? [] : [new FunctionOutlet(one)],
+  );
+  const recorder = new AuditRecorder({ locals, functions, policy, layers, hasher, flushTimeoutMs });
+  return Object.assign(recorderCaller(recorder), {
+    flush: () => recorder.flush(),
+    close: () => recorder.close(),
+    [Symbol.asyncDispose]: () => recorder.close(),
+  });
+}
+
+function isSink(value: ReceiptSink | AuditLogOptions): value is ReceiptSink {
+  return typeof value === "string" || typeof value === "function" || isSinkObject(value);
+}
+
+function isSinkObject(value: unknown): value is Sink<ToolCallReceipt> {
+  if (typeof value !== "object" || value === null) return false;
+  const { export: give, forceFlush, shutdown } = value as Partial<Sink<ToolCallReceipt>>;
+  return typeof give === "function" && typeof forceFlush === "function" && typeof shutdown === "function";
+}
+
+function localOf(sink: ReceiptSink): LocalOutlet | undefined {
+  return typeof sink === "function" ? (sink as Partial<LocalReceiptSink>)[LOCAL] : undefined;
+}
+
+function assertSink(sink: ReceiptSink): void {
+  if (sink === "local" || typeof sink === "function" || isSinkObject(sink)) return;
+  const mirrored = (sink as unknown) === "cloud" || (sink as unknown) === "both";
+  throw invalid(
+    "sink",
+    '"local", a function, a sink with export, forceFlush and shutdown, or localReceiptSink(...)',
+    mirrored
+      ? `"${String(sink)}", which needs a host event forwarder: pass your own function beside "local" in sinks`
+      : kindOf(sink),
+  );
+}
+
+function optionsOf(value: unknown): AuditLogOptions {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalid("its argument", "a sink or an object of options", kindOf(value));
+  }
+  return value;
+}
+
+/** Redact keys alone make a plain hasher, and count as configured. */
+function hasherOf({ hash, redact }: AuditLogOptions): Hasher | undefined {
+  if (redact !== undefined && (!Array.isArray(redact) || !redact.every((key) => typeof key === "string"))) {
+    throw invalid("redact", "a list of key names", kindOf(redact));
+  }
+  if (hash === undefined) return redact === undefined ? undefined : plainHasher({ redact });
+  if (redact !== undefined) throw invalid("redact", "given to the hasher, when there is one", "both hash and redact");
+  if (typeof (hash as Partial<Hasher>)?.value !== "function") throw invalid("hash", "a hasher", kindOf(hash));
+  return hash;
+}
+
+function oneOf<T extends string>(option: string, words: readonly [T, ...T[]], value: T | undefined): T {
+  if (value === undefined) return words[0];
+  if (words.includes(value)) return value;
+  const received = typeof value === "string" ? JSON.stringify(String(value).slice(0, 40)) : kindOf(value);
+  throw invalid(option, words.map((word) => `"${word}"`).join(" or "), received);
+}
+
+function timeoutOf(value: number | undefined): number {
+  if (value === undefined) return DEFAULT_FLUSH_TIMEOUT_MS;
+  if (typeof value === "number" && value > 0 && value <= 2 ** 31 - 1) return value;
+  throw invalid(
+    "flushTimeoutMs",
+    "a number of milliseconds > 0",
+    typeof value === "number" ? String(value) : kindOf(value),
+  );
+}
+
+function stateDirOf(value: string | undefined): string | undefined {
+  if (value === undefined || (typeof value === "string" && value !== "")) return value;
+  throw invalid("stateDir", "a path", value === "" ? "an empty string" : kindOf(value));
+}
+
+function invalid(option: string, expected: string, received: string): ToolspanError {
+  return new ToolspanError("TOOLSPAN_INVALID_OPTION", { subject: SUBJECT, option, expected, received });
+}
