@@ -90,7 +90,8 @@ function without(audit: AuditBlob, keys: readonly string[]): ReturnType<Cut> {
   return { audit: audited, pointers: gone.map((key) => `/${pointerToken(key)}`) };
 }
 
-function withoutAttributes({ attributes: _, ...record }: LayerRecord): LayerRecord {
+/** A record of what a layer did, less what it said. */
+export function withoutAttributes({ attributes: _, ...record }: LayerRecord): LayerRecord {
   return record;
 }
 

@@ -105,7 +105,7 @@ export class DispatchRun implements DispatchScope {
 
   /** Keeps what a layer attached, even if an outer one drops it. */
   keepAudit(audit: AuditBlob): void {
-    this.audit = mergeAudit(this.audit, audit);
+    this.audit = mergeAudit(this.audit ?? {}, audit);
   }
 
   /** The running stream that `result` hands out: the dispatch then ends with it. */
@@ -116,7 +116,7 @@ export class DispatchRun implements DispatchScope {
   /** Tells of a handler that nobody waited for: after the end, never before it. */
   settledLate(settlement: LateSettlement): void {
     if (this.ended) this.tellLate(settlement);
-    else (this.heldBack ??= []).push(settlement);
+    else this.heldBack = [...(this.heldBack ?? []), settlement];
   }
 
   /** Recorders and observers have heard of the end. */
@@ -140,7 +140,9 @@ export class DispatchRun implements DispatchScope {
   }
 
   private observe(): DispatchObserver {
-    const open = this.plan.observers.map((observer) => openSafely(() => readable(observer.dispatch(this)), absentDispatch));
+    const open = this.plan.observers.map((observer) =>
+      openSafely(() => readable(observer.dispatch(this)), absentDispatch),
+    );
     return open.length === 1 ? (open[0] as DispatchObserver) : fanOutObserver(open);
   }
 }

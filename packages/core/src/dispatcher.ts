@@ -5,7 +5,7 @@ import { DispatchRun } from "./dispatch-run.ts";
 import type { Dispatcher, DispatcherOptions, FlushOptions, Refusal, ToolHandler } from "./dispatcher-port.ts";
 import { ToolspanError } from "./errors.ts";
 import { failedResult } from "./failed-result.ts";
-import { finishDispatch } from "./finish.ts";
+import { finishDispatch, provisionalResult } from "./finish.ts";
 import { listedRows, runningRows } from "./flatten.ts";
 import { enter } from "./frame.ts";
 import { runThroughAll, runWithin, tellSafely } from "./guard.ts";
@@ -71,17 +71,15 @@ export function createDispatcher(
   }
 
   function end(run: DispatchRun, answer: ToolResult): DispatchResult | Promise<DispatchResult> {
-    const { stream } = run;
-    if (stream === undefined) return finishDispatch(run, answer, deferred);
-    if (!stream.carries(answer)) {
-      const isCarried = answer.settled === stream.settled;
-      return finishDispatch(run, isCarried ? withClosed(answer, stream.closed) : answer, deferred);
-    }
-    stream.finishWith(async (closed) => finishDispatch(run, withClosed(answer, closed), deferred));
-    work.addStream(stream);
-    const { audit } = run;
-    const open = { toolCallId: answer.toolCallId ?? null, executed: true, executionDurationMs: null };
-    return { ...answer, ...open, ...(audit === undefined ? {} : { audit }) };
+    if (run.streams === undefined) return finishDispatch(run, answer, deferred);
+    const running = run.runningStream(answer);
+    const drained = run.streams.find((stream) => stream !== running && stream.isOf(answer));
+    const outcome = drained === undefined ? answer : withClosed(answer, drained.closed);
+    for (const stream of run.streams) if (stream !== running) void stream.abandon();
+    if (running === undefined) return finishDispatch(run, outcome, deferred);
+    running.finishWith(async (closed) => finishDispatch(run, withClosed(answer, closed), deferred));
+    work.addStream(running);
+    return provisionalResult(run, answer);
   }
 
   async function flush({ timeoutMs = DEFAULT_FLUSH_MS }: FlushOptions = {}): Promise<void> {
@@ -135,9 +133,9 @@ function enterStack(run: DispatchRun): void {
   run.answer = enter(run, 0, run.call, null, null);
 }
 
-/** The layers' answer with what became of its stream. */
+/** The layers' answer with what became of its stream: a failure of the stream is one, whatever was answered before it. */
 function withClosed(answer: ToolResult, closed: ToolResult | undefined): ToolResult {
-  if (closed === undefined) return answer;
+  if (closed === undefined || closed.ok || !answer.ok) return answer;
   const { result: _, ...outcome } = closed;
   return { ...answer, ...outcome };
 }

@@ -2,12 +2,12 @@
 
 import { absentRecorder } from "./absent-observer.ts";
 import type { AuditBlob } from "./audit.ts";
-import { limitAudit } from "./audit-limits.ts";
+import { limitAudit, withoutAttributes } from "./audit-limits.ts";
 import type { Reading } from "./clock.ts";
 import { diagnostics } from "./diagnostics.ts";
 import { type DispatchRun, digestSafely } from "./dispatch-run.ts";
 import { errorTypeOf, nameOf } from "./error-type.ts";
-import { withheldResult } from "./failed-result.ts";
+import { incompleteAnswer, withheldResult } from "./failed-result.ts";
 import type { Frame } from "./frame.ts";
 import { openSafely, tellSafely } from "./guard.ts";
 import type { Digest } from "./hasher.ts";
@@ -15,6 +15,7 @@ import type { DispatchOutcome } from "./outcome.ts";
 import { type LayerRun, toLayerRecord } from "./record.ts";
 import type { ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
 import type { DispatchResult, ToolResult } from "./tool-result.ts";
+import { isAsyncIterable } from "./tool-stream.ts";
 
 /** Receipts that are still being written behind their results. */
 export interface Deferred {
@@ -32,6 +33,14 @@ export function finishDispatch(
   return record(run, fixed, deferred);
 }
 
+/** What leaves the dispatcher while its stream still runs: no receipt, no records yet. */
+export function provisionalResult(run: DispatchRun, answer: ToolResult): DispatchResult {
+  const { audit, call } = run;
+  const toolCallId = answer.toolCallId === undefined ? call.callId : answer.toolCallId;
+  const open = { ...answer, toolCallId, executed: true, executionDurationMs: null };
+  return audit === undefined ? open : { ...open, audit: finalAudit(run, audit) };
+}
+
 interface Fixed extends DispatchOutcome {
   /** The blob for the event; undefined if no layer set audit. */
   readonly eventAudit: AuditBlob | undefined;
@@ -45,7 +54,7 @@ function fix(run: DispatchRun, answer: ToolResult): Fixed {
   const isRead = run.watched || run.plan.recorders.length > 0 || run.audit !== undefined;
   const runs = isRead ? runsOf(frames) : [];
   const eventAudit = run.audit === undefined ? undefined : finalAudit(run, run.audit, runs);
-  const result = complete(run, answer, eventAudit);
+  const result = completeSafely(run, answer, eventAudit);
   let digest: Digest | null | undefined;
   return {
     dispatch: run,
@@ -64,6 +73,15 @@ function fix(run: DispatchRun, answer: ToolResult): Fixed {
   };
 }
 
+/** A result that lets itself be read by the layers but not by the kernel is none. */
+function completeSafely(run: DispatchRun, answer: ToolResult, audit: AuditBlob | undefined): DispatchResult {
+  try {
+    return complete(run, answer, audit);
+  } catch {
+    return complete(run, incompleteAnswer(run.call, run.plan.layers[0]?.name ?? "dispatcher"), audit);
+  }
+}
+
 function runsOf(frames: readonly Frame[]): readonly LayerRun[] {
   const runs: LayerRun[] = [];
   for (const frame of frames) if (frame.recorded !== null) runs.push(frame.toRun(frame.recorded));
@@ -75,30 +93,35 @@ function complete(run: DispatchRun, answer: ToolResult, audit: AuditBlob | undef
   const toolCallId = answer.toolCallId === undefined ? run.call.callId : answer.toolCallId;
   const executed = run.attempts > 0;
   const executionDurationMs = run.executionMs;
-  if (audit === undefined && answer.toolCallId === toolCallId && answer.executed === executed) {
+  const isShared = run.plan.recorders.length > 0; // a recorder's word is added to a copy
+  if (!isShared && audit === undefined && answer.toolCallId === toolCallId && answer.executed === executed) {
     if (answer.executionDurationMs === executionDurationMs) return answer as DispatchResult;
   }
   const completed = { ...answer, toolCallId, executed, executionDurationMs };
   return audit === undefined ? completed : { ...completed, audit };
 }
 
-function finalAudit(run: DispatchRun, audit: AuditBlob, runs: readonly LayerRun[]): AuditBlob {
-  const layers = runs.map((layerRun) => toLayerRecord(layerRun, run.clock));
+/** The blob as it leaves: redacted, within its size, and without a reference to a receipt that is not this dispatch's. */
+function finalAudit(run: DispatchRun, audit: AuditBlob, runs?: readonly LayerRun[]): AuditBlob {
+  const layers = runs?.map((layerRun) => toLayerRecord(layerRun, run.clock));
   const redactors = run.plan.layers.flatMap(({ redactAudit }) => redactAudit ?? []);
   try {
-    return limitAudit(redactors.reduce<AuditBlob>((blob, redact) => redact(blob), { ...audit, layers }));
+    const { layers: _, receipt_uri: __, ...said } = audit;
+    const blob: AuditBlob = layers === undefined ? said : { ...said, layers };
+    return limitAudit(redactors.reduce((redacted, redact) => redact(redacted), blob));
   } catch (thrown) {
     diagnostics.report(
       "kernel.audit",
       "redactor_threw",
       `a redactor threw ${nameOf(thrown) ?? "a value"}; audit dropped`,
     );
-    return { layers, truncated: [""] };
+    return { ...limitAudit({ layers: (layers ?? []).map(withoutAttributes) }), truncated: [""] };
   }
 }
 
 function digestResult(run: DispatchRun, result: DispatchResult): Digest | null {
-  if (run.stream !== undefined && result.settled === run.stream.settled) return run.stream.digest();
+  const stream = run.streams?.find((candidate) => candidate.isOf(result));
+  if (stream !== undefined && isAsyncIterable(result.result)) return stream.digest();
   if (!("result" in result)) return null;
   return digestSafely(run.hasher, (hasher) => hasher.value(result.result));
 }

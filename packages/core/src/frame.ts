@@ -55,6 +55,8 @@ export class Frame implements LayerScope, Inner {
   closed: boolean;
   private binding: ArgsBinding | null;
   private answer: unknown;
+  /** What stands for the answer of a layer that threw before it gave one. */
+  private crash: ToolResult | null;
   private nextCalled: boolean;
   /** The inner run that stands open; `others` where a layer has several at once. */
   private open: Inner | null;
@@ -81,6 +83,7 @@ export class Frame implements LayerScope, Inner {
     this.closed = false;
     this.binding = binding;
     this.answer = undefined;
+    this.crash = null;
     this.nextCalled = false;
     this.open = null;
     this.others = null;
@@ -103,19 +106,26 @@ export class Frame implements LayerScope, Inner {
     const { dispatch, parent, recorded } = this;
     dispatch.frames.push(this);
     if (parent !== null) parent.innerStarted(this, recorded === null ? 0 : recorded.startedAt);
-    if (recorded !== null && dispatch.observer.recording) {
+    if (recorded !== null && dispatch.watched) {
       recorded.observer = this.openSpan(recorded.startedAt);
       runWithin(recorded.observer, callLayer, this);
     } else {
       callLayer(this);
     }
-    const answer = this.answer;
-    return answer instanceof Promise
-      ? answer.then(
-          (value) => this.leave(value),
-          (thrown) => this.leave(crashedLayer(this.call, this.name, thrown)),
-        )
-      : Promise.resolve(this.leave(answer));
+    const { answer, crash } = this;
+    if (crash !== null) return Promise.resolve(this.leave(crash, true));
+    return answer instanceof Promise ? this.awaitAnswer(answer) : Promise.resolve(this.leave(answer, false));
+  }
+
+  /** By `await`, not `then`: what a layer answers with may carry a `then` of its own making. */
+  private async awaitAnswer(answer: Promise<unknown>): Promise<ToolResult> {
+    let given: unknown;
+    try {
+      given = await answer;
+    } catch (thrown) {
+      return this.leave(crashedLayer(this.call, this.name, thrown), true);
+    }
+    return this.leave(given, false);
   }
 
   /** Lets the layer run; what it throws becomes its answer. */
@@ -124,12 +134,12 @@ export class Frame implements LayerScope, Inner {
       const answer = this.definition.call(this.call, (call) => this.next(call), this);
       this.answer = answer instanceof Promise || !isThenable(answer) ? answer : Promise.resolve(answer);
     } catch (thrown) {
-      this.answer = crashedLayer(this.call, this.name, thrown);
+      this.crash = crashedLayer(this.call, this.name, thrown);
     }
   }
 
   report(report: { readonly status?: string; readonly attributes?: Attributes }): void {
-    this.recorded?.report(report);
+    if (!this.closed) this.recorded?.report(report);
   }
 
   event(name: string, attributes?: Attributes): void {
@@ -199,7 +209,7 @@ export class Frame implements LayerScope, Inner {
     const { dispatch, index, recorded } = this;
     if (this.over) return this.tooLate();
     if (!isToolCall(call)) {
-      return Promise.reject(new ToolspanError("TOOLSPAN_INVALID_CALL", { layer: this.name, received: kindOf(call) }));
+      return refusedNext(new ToolspanError("TOOLSPAN_INVALID_CALL", { layer: this.name, received: kindOf(call) }));
     }
     this.nextCalled = true;
     const { toolArgs } = this.call;
@@ -217,20 +227,29 @@ export class Frame implements LayerScope, Inner {
   private tooLate(): Promise<never> {
     const error = new ToolspanError("TOOLSPAN_NEXT_AFTER_END", { layer: this.name });
     diagnostics.report("kernel.next", this.name, error.message);
-    const refused = Promise.reject(error);
-    refused.catch(() => {}); // a layer that ignores the answer must not take the process down
-    return refused;
+    return refusedNext(error);
   }
 
-  private leave(answer: unknown): ToolResult {
-    const result = completed(answer) ?? incompleteAnswer(this.call, this.name);
-    const { dispatch, parent, recorded } = this;
+  /** An answer that cannot be read to its end counts as incomplete. */
+  private leave(answer: unknown, crashed: boolean): ToolResult {
     this.over = true;
+    try {
+      if (isCompleteResult(answer)) return this.leaveWith(answer, crashed);
+    } catch {
+      // What throws while it is read is no result.
+    }
+    return this.leaveWith(incompleteAnswer(this.call, this.name), true);
+  }
+
+  /** `isOwn` says that the layer itself has failed; else a failure is its own if the inner result had another status. */
+  private leaveWith(result: ToolResult, isOwn: boolean): ToolResult {
+    const { dispatch, parent, recorded } = this;
     if (this.closed) return result;
-    if (result.audit !== undefined) dispatch.keepAudit(result.audit);
-    if (recorded !== null && result.status !== this.innerResult?.status) recorded.errorType = errorTypeOf(result);
+    if (isObject(result.audit)) dispatch.keepAudit(result.audit);
+    if (recorded !== null && (isOwn || result.status !== this.innerResult?.status))
+      recorded.errorType = errorTypeOf(result);
     if (parent !== null) parent.innerResult = result;
-    if (dispatch.stream?.carries(result)) recorded?.stopSelfTime(dispatch.clock.now(), this.open !== null);
+    if (dispatch.runningStream(result) !== undefined) recorded?.stopSelfTime(dispatch.clock.now(), this.open !== null);
     else this.close();
     return result;
   }
@@ -267,19 +286,21 @@ function callLayer(frame: Frame): void {
   frame.callLayer();
 }
 
-/** The answer if it is a complete result. A getter that throws makes it none. */
-function completed(answer: unknown): ToolResult | undefined {
-  try {
-    return isCompleteResult(answer) ? answer : undefined;
-  } catch {
-    return undefined;
-  }
+/** A rejection that a layer may ignore: it must not take the process down. */
+function refusedNext(error: ToolspanError): Promise<never> {
+  const refused = Promise.reject(error);
+  refused.catch(() => {});
+  return refused;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+  return isObject(value) && typeof (value as { then?: unknown }).then === "function";
 }
 
 function isToolCall(value: unknown): value is ToolCall {
-  return typeof value === "object" && value !== null && typeof (value as Partial<ToolCall>).toolName === "string";
+  return isObject(value) && typeof (value as Partial<ToolCall>).toolName === "string";
 }

@@ -75,8 +75,7 @@ function startChecked(leaf: Leaf): void {
 
 /** Checks that may take a while; what they waited for may have changed the arguments, so the quick ones come again. */
 async function runChecked(leaf: Leaf): Promise<ToolResult> {
-  const refusal =
-    (await invalidArguments(leaf)) ?? (await missingIntent(leaf)) ?? unawaited(leaf) ?? refused(leaf);
+  const refusal = (await invalidArguments(leaf)) ?? (await missingIntent(leaf)) ?? unawaited(leaf) ?? refused(leaf);
   return refusal === undefined ? runHandler(leaf) : leaf.settle(refusal);
 }
 

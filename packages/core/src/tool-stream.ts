@@ -80,10 +80,15 @@ export class ToolStream {
     this.#watchIdle();
   }
 
+  /** True if `result` began as this stream's. */
+  isOf(result: ToolResult): boolean {
+    return result.settled === this.settled;
+  }
+
   /** True while this stream runs and `result` hands it out; a layer that put something else in its place has dropped it. */
   isRunningIn(result: ToolResult): boolean {
     const { closed } = this.#leaf;
-    return !closed && result.settled === this.settled && result.ok && isAsyncIterable(result.result);
+    return !closed && this.isOf(result) && result.ok && isAsyncIterable(result.result);
   }
 
   /** What became of the stream; undefined while it runs. */
@@ -108,7 +113,7 @@ export class ToolStream {
       const { call } = this.#leaf;
       const error = `tool ${call.toolName}: its stream was left open`;
       this.#isAbandoned = true;
-      this.#close(failedResult(call, "aborted", "stream_abandoned", error));
+      void this.#close(failedResult(call, "aborted", "stream_abandoned", error));
     }
     await this.#finished;
   }
@@ -152,7 +157,7 @@ export class ToolStream {
 
   #yielded(item: unknown): void {
     if (this.#closed !== undefined || this.#leaf.closed) {
-      this.#settle(() => toResult(this.#leaf, { threw: false, value: item }));
+      void this.#settle(() => toResult(this.#leaf, { threw: false, value: item }));
       return;
     }
     const { status, ...rest } = classified(this.#leaf, { threw: false, value: item });
