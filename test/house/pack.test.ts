@@ -68,7 +68,7 @@ test("the declarations type-check in a strict program with library checks on", (
 
 test("the first example runs there", () => {
   cpSync(join(root, "examples/first-call/main.mjs"), join(folder, "main.mjs"));
-  expect(command(folder, process.execPath, ["main.mjs"])).toContain("tool_call.add");
+  expect(command(folder, process.execPath, ["main.mjs"])).toContain("execute_tool add");
 });
 
 test("the command is linked and explains itself", () => {

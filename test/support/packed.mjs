@@ -32,7 +32,7 @@ export function command(folder, command, args) {
 export function packWorkspaces(folder) {
   mkdirSync(folder, { recursive: true });
   command(root, join(root, "node_modules/.bin/tsc"), ["-b"]);
-  command(root, "npm", ["pack", "--workspaces", "--ignore-scripts", "--silent", "--pack-destination", folder]);
+  command(root, "npm", ["pack", "--workspaces", "--silent", "--pack-destination", folder]);
   return readdirSync(folder)
     .filter((name) => name.endsWith(".tgz"))
     .sort()
