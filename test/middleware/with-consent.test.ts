@@ -236,6 +236,32 @@ describe("a slow prompt", () => {
   });
 });
 
+it.each(["while it asks", "as it is asked"])("hears an abort %s", async (when) => {
+  const controller = new AbortController();
+  const prompt: ConsentPrompt = () => {
+    if (when === "as it is asked") controller.abort();
+    else queueMicrotask(() => controller.abort());
+    return new Promise(() => {});
+  };
+  const { result } = await dispatchOnce([withConsent(prompt)], { ...call, signal: controller.signal }, () => 1);
+  expect(result.status).toBe("aborted");
+});
+
+it("stops every call that waits under one signal, and keeps hearing it for those that come later", async () => {
+  const controller = new AbortController();
+  const answers: ((approved: boolean) => void)[] = [];
+  const dispatch = createDispatcher([withConsent(() => new Promise<boolean>((resolve) => answers.push(resolve)))]);
+  const ask = (): Promise<{ status: string }> => dispatch({ ...call, signal: controller.signal }, () => 1);
+  const first = ask();
+  await vi.waitUntil(() => answers.length === 1);
+  answers[0]?.(true);
+  expect((await first).status).toBe("ok");
+  const others = [ask(), ask()];
+  await vi.waitUntil(() => answers.length === 3);
+  controller.abort();
+  expect((await Promise.all(others)).map(({ status }) => status)).toEqual(["aborted", "aborted"]);
+});
+
 it("leaves a record of each refusal: deny, then expire, then approve", async () => {
   vi.useFakeTimers();
   const answers: ReturnType<ConsentPrompt>[] = [false, new Promise(() => {}), true];

@@ -1,6 +1,7 @@
 /** One question to a consent prompt, and what its answer, or the lack of one, amounts to. */
 
 import type { ToolCall } from "@toolspan/core";
+import { onAbort } from "./on-abort.ts";
 
 /** An answer with details; `approved` and `decision` say the same, and must not contradict each other. */
 export interface ConsentAnswer {
@@ -49,18 +50,18 @@ function awaitAnswer(
   return new Promise((resolve) => {
     const settle = (verdict: Verdict): void => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      unlisten();
       resolve(verdict);
     };
-    const onAbort = (): void => settle(unanswered("aborted"));
+    const unlisten = onAbort(signal, () => settle(unanswered("aborted")));
     const timer =
       timeoutMs === undefined ? undefined : setTimeout(() => settle(unanswered("prompt_timeout")), timeoutMs);
     timer?.unref?.(); // an unanswered question does not keep the process alive; a number in runtimes other than Node
-    signal?.addEventListener("abort", onAbort, { once: true });
     Promise.resolve(answer).then(
       (value) => settle(readAnswer(value)),
       () => settle(unanswered("prompt_threw")),
     );
+    if (signal?.aborted === true) settle(unanswered("aborted")); // fired by the prompt itself
   });
 }
 

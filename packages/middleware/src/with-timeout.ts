@@ -10,6 +10,7 @@ import {
   type ToolResult,
 } from "@toolspan/core";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
+import { onAbort } from "./on-abort.ts";
 
 export interface TimeoutOptions {
   /** Budget of one call, milliseconds, integer from 0 to 2,147,483,647. */
@@ -136,13 +137,12 @@ interface LinkedSignal {
   readonly unlink: () => void;
 }
 
-/** A signal that follows `outer`. Not `AbortSignal.any`: on Node 20 a long-lived outer signal keeps every one made from it. */
+/** A signal that follows `outer` until it is unlinked. */
 function linkSignal(outer: AbortSignal | undefined): LinkedSignal {
   const controller = new AbortController();
   const follow = (): void => controller.abort(outer?.reason);
   if (outer?.aborted === true) follow();
-  else outer?.addEventListener("abort", follow, { once: true });
-  const unlink = (): void => outer?.removeEventListener("abort", follow);
+  const unlink = onAbort(outer, follow);
   return {
     signal: controller.signal,
     abort(reason) {
