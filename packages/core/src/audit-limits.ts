@@ -26,9 +26,9 @@ type Cut = (audit: AuditBlob) => { readonly audit: AuditBlob; readonly pointers:
 
 /** First to go first: layer attributes, layers, metadata, free keys. */
 const CUTS: readonly Cut[] = [
-  (audit) => ({
-    audit: { ...audit, layers: (audit.layers ?? []).map(withoutAttributes) },
-    pointers: (audit.layers ?? []).flatMap(({ attributes }, i) => (attributes ? [`/layers/${i}/attributes`] : [])),
+  ({ layers, ...audit }) => ({
+    audit: layers === undefined ? audit : { ...audit, layers: layers.map(withoutAttributes) },
+    pointers: (layers ?? []).flatMap(({ attributes }, i) => (attributes ? [`/layers/${i}/attributes`] : [])),
   }),
   (audit) => without(audit, ["layers"]),
   (audit) => without(audit, ["metadata"]),
@@ -38,33 +38,61 @@ const CUTS: readonly Cut[] = [
       Object.keys(audit).filter((key) => !CONVENTIONAL.has(key)),
     ),
   (audit) => without(audit, ["handoff", "scope", "consent", "hints"]),
+  (audit) => without(audit, ["description", "summary", "kind"]),
 ];
 
-/** The blob cut to 1 KiB a reason and 16 KiB in all; what is no JSON goes too. `truncated` holds JSON Pointers. */
+/**
+ * The blob as plain JSON data, cut to 1 KiB a text and 16 KiB in all; what is no JSON goes too. `truncated` holds JSON
+ * Pointers of what went, or the whole document's (`""`) where naming each would itself be too long.
+ */
 export function limitAudit(audit: AuditBlob): AuditBlob {
-  const { limited, pointers } = limitTexts(audit);
-  let current = limited;
+  const { limited, pointers } = plainCopy(audit);
+  let current = named(limited, pointers);
   for (const cut of CUTS) {
-    if (sizeOf(current) <= MAX_AUDIT_BYTES) break;
+    if (sizeOf(current) <= MAX_AUDIT_BYTES) return current;
     const next = cut(current);
-    current = next.audit;
-    pointers.push(...next.pointers);
+    const kept = pointers.filter((pointer) => !next.pointers.some((gone) => pointer.startsWith(`${gone}/`)));
+    pointers.splice(0, pointers.length, ...kept, ...next.pointers);
+    current = named(next.audit, pointers);
   }
-  return pointers.length === 0 ? current : { ...current, truncated: pointers };
+  return sizeOf(current) <= MAX_AUDIT_BYTES ? current : { ...current, truncated: [""] };
 }
 
-function limitTexts(audit: AuditBlob): { limited: AuditBlob; pointers: string[] } {
+function named({ truncated: _, ...audit }: AuditBlob, pointers: readonly string[]): AuditBlob {
+  return pointers.length === 0 ? audit : { ...audit, truncated: [...pointers] };
+}
+
+/** A copy that nobody can change afterwards, with every text cut that stands at the top or as the reason of a consent. */
+function plainCopy(audit: AuditBlob): { limited: AuditBlob; pointers: string[] } {
   const limited: Record<string, unknown> = {};
   const pointers: string[] = [];
+  const cut = (text: string, pointer: string): string => {
+    const kept = cutText(text);
+    if (kept !== text) pointers.push(pointer);
+    return kept;
+  };
   for (const [key, value] of Object.entries(audit)) {
     if (key === "truncated" || value === undefined) continue;
-    if (typeof value === "string") {
-      limited[key] = cutText(value);
-      if (limited[key] !== value) pointers.push(`/${pointerToken(key)}`);
-    } else if (Number.isNaN(sizeOf(value))) pointers.push(`/${pointerToken(key)}`);
-    else limited[key] = value;
+    const pointer = `/${pointerToken(key)}`;
+    const copy = typeof value === "string" ? cut(value, pointer) : jsonCopy(value);
+    if (copy === undefined) pointers.push(pointer);
+    else limited[key] = copy;
+  }
+  const { consent } = limited as AuditBlob;
+  if (typeof consent?.reason === "string") {
+    Object.assign(limited, { consent: { ...consent, reason: cut(consent.reason, "/consent/reason") } });
   }
   return { limited, pointers };
+}
+
+/** The value as JSON gives it back; undefined for what is no JSON. */
+function jsonCopy(value: unknown): unknown {
+  try {
+    const text = JSON.stringify(value);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** At most 1 KiB of UTF-8, never half a character. */
@@ -75,13 +103,9 @@ function cutText(text: string): string {
   return read === text.length ? text : text.slice(0, read);
 }
 
-/** Bytes of JSON; NaN for what is no JSON. */
-function sizeOf(value: unknown): number {
-  try {
-    return new TextEncoder().encode(JSON.stringify(value) ?? "").length;
-  } catch {
-    return Number.NaN;
-  }
+/** Bytes of JSON of a plain copy. */
+function sizeOf(audit: AuditBlob): number {
+  return new TextEncoder().encode(JSON.stringify(audit)).length;
 }
 
 function without(audit: AuditBlob, keys: readonly string[]): ReturnType<Cut> {

@@ -30,7 +30,8 @@ export function definitionOf(caller: ToolCaller, index: number): LayerDefinition
   return defined ?? { name: snakeCase(caller.name) ?? `layer_${index}`, call: caller };
 }
 
-function snakeCase(name: string): string | undefined {
+function snakeCase(name: unknown): string | undefined {
+  if (typeof name !== "string") return undefined;
   const snake = name
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replace(/[^A-Za-z0-9]+/g, "_")

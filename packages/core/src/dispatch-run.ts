@@ -136,7 +136,7 @@ export class DispatchRun implements DispatchScope {
       const inherited = openSafely(() => observer.clock?.(), undefined);
       if (typeof inherited?.now === "function") return inherited;
     }
-    return (this.options.createClock ?? createClock)();
+    return openSafely(this.options.createClock ?? createClock, undefined) ?? createClock();
   }
 
   private observe(): DispatchObserver {

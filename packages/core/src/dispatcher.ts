@@ -3,7 +3,7 @@
 import { describeStack } from "./describe.ts";
 import { DispatchRun } from "./dispatch-run.ts";
 import type { Dispatcher, DispatcherOptions, FlushOptions, Refusal, ToolHandler } from "./dispatcher-port.ts";
-import { ToolspanError } from "./errors.ts";
+import { kindOf, ToolspanError } from "./errors.ts";
 import { failedResult } from "./failed-result.ts";
 import { finishDispatch, provisionalResult } from "./finish.ts";
 import { listedRows, runningRows } from "./flatten.ts";
@@ -14,7 +14,7 @@ import { lintStack } from "./lint.ts";
 import type { ModelInfo, Report, RunInfo } from "./observer.ts";
 import { OpenWork } from "./open-work.ts";
 import { makePlan } from "./plan.ts";
-import { STATUSES } from "./status.ts";
+import { isToolStatus, STATUSES } from "./status.ts";
 import { readToolCall, type ToolCallInput } from "./tool-call.ts";
 import type { DispatchResult, ToolResult } from "./tool-result.ts";
 
@@ -53,6 +53,8 @@ export function createDispatcher(
   async function refuse(input: ToolCallInput, refusal: Refusal): Promise<DispatchResult> {
     const call = readToolCall(input);
     if (call === undefined) return refuseInvalid();
+    if (!isToolStatus(refusal?.status))
+      throw invalidOption("refuse", "status", "a status of a result", kindOf(refusal?.status));
     const { status, errorCategory = status, error = status, executor } = refusal;
     const run = new DispatchRun(plan, options, call, undefined);
     const failed = {
@@ -142,10 +144,10 @@ function withClosed(answer: ToolResult, closed: ToolResult | undefined): ToolRes
 
 function checkIdle(streamIdleMs: number | undefined): void {
   if (streamIdleMs === undefined || (Number.isFinite(streamIdleMs) && streamIdleMs >= 0)) return;
-  throw new ToolspanError("TOOLSPAN_INVALID_OPTION", {
-    subject: "createDispatcher",
-    option: "streamIdleMs",
-    expected: "a number of milliseconds of at least 0",
-    received: String(streamIdleMs),
-  });
+  const expected = "a number of milliseconds of at least 0";
+  throw invalidOption("createDispatcher", "streamIdleMs", expected, String(streamIdleMs));
+}
+
+function invalidOption(subject: string, option: string, expected: string, received: string): ToolspanError {
+  return new ToolspanError("TOOLSPAN_INVALID_OPTION", { subject, option, expected, received });
 }

@@ -31,7 +31,9 @@ export function fanOutObserver(observers: readonly DispatchObserver[]): Dispatch
       return { ...fanOutSpan(parts), end: (leaf: LeafEnd) => tellAll(parts, (part) => part.end(leaf)) };
     },
     recorder: (name, startedAt) => {
-      const parts = observers.map((observer) => openSafely(() => observer.recorder(name, startedAt), absentRecorder));
+      const parts = observers.map((observer) =>
+        openSafely(() => (observer.recording ? observer.recorder(name, startedAt) : absentRecorder), absentRecorder),
+      );
       return { end: (endedAt, failed) => tellAll(parts, (part) => part.end(endedAt, failed)) };
     },
     end: (outcome) => tellAll(observers, (observer) => observer.end(outcome)),

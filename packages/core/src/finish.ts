@@ -13,9 +13,12 @@ import { openSafely, tellSafely } from "./guard.ts";
 import type { Digest } from "./hasher.ts";
 import type { DispatchOutcome } from "./outcome.ts";
 import { type LayerRun, toLayerRecord } from "./record.ts";
-import type { ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
+import type { ReceiptLevel, ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
 import type { DispatchResult, ToolResult } from "./tool-result.ts";
 import { isAsyncIterable } from "./tool-stream.ts";
+
+/** Levels of a receipt that a result may refer to. */
+const DURABLE: ReadonlySet<ReceiptLevel> = new Set(["durable", "sealed", "anchored"]);
 
 /** Receipts that are still being written behind their results. */
 export interface Deferred {
@@ -148,13 +151,14 @@ async function replyOf(
   deferred: Deferred | undefined,
 ): Promise<RecorderReply> {
   const startedAt = run.clock.now();
-  let pending: RecorderReply | Promise<RecorderReply>;
+  let given: unknown;
   try {
-    pending = recorder.record(fixed);
+    given = recorder.record(fixed);
   } catch (error) {
-    pending = { receipt: { level: "failed" }, failure: { error } };
+    return unwritten(error);
   }
-  if (!(pending instanceof Promise)) return pending;
+  if (!(given instanceof Promise)) return checked(recorder, given);
+  const pending = given.then((reply) => checked(recorder, reply), unwritten);
   if (deferred !== undefined) {
     deferred.add(pending);
     return { receipt: { level: "pending" } };
@@ -162,12 +166,23 @@ async function replyOf(
   const span = run.watched
     ? openSafely(() => run.observer.recorder(recorder.name, startedAt), absentRecorder)
     : absentRecorder;
-  const reply = await pending.catch((error: unknown) => ({
-    receipt: { level: "failed" as const },
-    failure: { error },
-  }));
+  const reply = await pending;
   tellSafely(() => span.end(run.clock.now(), reply.failure !== undefined));
   return reply;
+}
+
+function unwritten(error: unknown): RecorderReply {
+  return { receipt: { level: "failed" }, failure: { error } };
+}
+
+/** A reply, and no reference to a receipt that is not durable. What is no reply is a receipt that nobody wrote. */
+function checked(recorder: Recorder, reply: unknown): RecorderReply {
+  const { receipt, failure } = (reply ?? {}) as Partial<RecorderReply>;
+  if (typeof receipt !== "object" || receipt === null) {
+    return unwritten(new TypeError(`recorder ${recorder.name} answered without a receipt`));
+  }
+  const { uri: _, ...unproven } = receipt;
+  return { receipt: DURABLE.has(receipt.level) ? receipt : unproven, ...(failure ? { failure } : {}) };
 }
 
 function leave(
@@ -190,8 +205,10 @@ function leave(
 }
 
 function emitAudit(run: DispatchRun, audit: AuditBlob): void {
+  const blame = (thrown: unknown): void =>
+    diagnostics.report("kernel.audit", "listener_threw", `onAudit threw ${nameOf(thrown) ?? "a value"}`);
   try {
-    run.options.onAudit?.({
+    const heard: unknown = run.options.onAudit?.({
       type: "tool_call_audit",
       session_id: run.call.turn.sessionId ?? null,
       tool_call_id: run.call.callId,
@@ -199,7 +216,8 @@ function emitAudit(run: DispatchRun, audit: AuditBlob): void {
       dispatch_id: run.id,
       audit,
     });
+    if (heard instanceof Promise) heard.catch(blame);
   } catch (thrown) {
-    diagnostics.report("kernel.audit", "listener_threw", `onAudit threw ${nameOf(thrown) ?? "a value"}`);
+    blame(thrown);
   }
 }

@@ -206,17 +206,23 @@ export class Frame implements LayerScope, Inner {
   }
 
   private next(call: ToolCall): Promise<ToolResult> {
-    const { dispatch, index, recorded } = this;
     if (this.over) return this.tooLate();
-    if (!isToolCall(call)) {
-      return refusedNext(new ToolspanError("TOOLSPAN_INVALID_CALL", { layer: this.name, received: kindOf(call) }));
+    try {
+      if (isToolCall(call)) return this.pass(call);
+    } catch {
+      // A call whose fields throw is none.
     }
-    this.nextCalled = true;
+    return refusedNext(new ToolspanError("TOOLSPAN_INVALID_CALL", { layer: this.name, received: kindOf(call) }));
+  }
+
+  private pass(call: ToolCall): Promise<ToolResult> {
+    const { dispatch, index, recorded } = this;
     const { toolArgs } = this.call;
     if (recorded !== null && !recorded.argsChanged) recorded.argsChanged = dispatch.argsDiffer(toolArgs, call.toolArgs);
     const binding = this.binding === null ? null : this.carryBinding(call.toolArgs);
     const attempt = dispatch.nextEntry(index + 1);
     const passed = call.attempt === attempt ? call : { ...call, attempt };
+    this.nextCalled = true;
     return enter(dispatch, index + 1, passed, this, binding);
   }
 

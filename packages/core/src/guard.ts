@@ -39,10 +39,11 @@ export function openSafely<T>(open: () => T, absent: T): T {
   }
 }
 
-/** Tells an observer something. */
-export function tellSafely(tell: () => void): void {
+/** Tells an observer something; nobody waits for what it answers. */
+export function tellSafely(tell: () => unknown): void {
   try {
-    tell();
+    const answer = tell();
+    if (answer instanceof Promise) answer.catch(reportObserver);
   } catch (thrown) {
     reportObserver(thrown);
   }
@@ -58,12 +59,26 @@ export async function runThrough<T>(
     own ??= (async () => fn(report))();
     return own;
   };
+  let wrapped: Promise<unknown> | undefined;
   try {
-    await wrap(once);
+    wrapped = wrap(once);
+    if (own === undefined) await wrapped;
   } catch (thrown) {
     if (own === undefined) reportObserver(thrown);
   }
-  return own ?? once(() => {});
+  own ??= once(() => {});
+  if (wrapped instanceof Promise) reportOwnTrouble(wrapped, own);
+  return own;
+}
+
+/** Reports what the observer threw, unless it only passed on what `fn` threw. */
+function reportOwnTrouble(wrapped: Promise<unknown>, own: Promise<unknown>): void {
+  wrapped.catch((thrown) =>
+    own.then(
+      () => reportObserver(thrown),
+      (passedOn) => Object.is(passedOn, thrown) || reportObserver(thrown),
+    ),
+  );
 }
 
 /** Runs `fn` inside every observer, the first outermost. */
@@ -82,7 +97,7 @@ export async function runThroughAll<T>(
             outerReport(said);
           }),
       ),
-    fn,
+    async (report) => fn(report),
   );
   return through(() => {});
 }

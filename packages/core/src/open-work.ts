@@ -2,22 +2,18 @@
 
 import type { Deferred } from "./finish.ts";
 import type { RecorderReply } from "./recorder.ts";
-import type { ToolStream } from "./tool-stream.ts";
+import { MAX_DELAY_MS, type ToolStream } from "./tool-stream.ts";
 
 export class OpenWork implements Deferred {
   readonly #receipts = new Set<Promise<void>>();
   readonly #streams = new Set<ToolStream>();
   #firstFailure: { readonly error: unknown } | undefined;
 
+  /** Takes a reply that never rejects. */
   add(reply: Promise<RecorderReply>): void {
-    const noted = reply.then(
-      ({ failure }) => {
-        this.#firstFailure ??= failure;
-      },
-      (error: unknown) => {
-        this.#firstFailure ??= { error };
-      },
-    );
+    const noted = reply.then(({ failure }) => {
+      this.#firstFailure ??= failure;
+    });
     const done = noted.then(() => void this.#receipts.delete(done));
     this.#receipts.add(done);
   }
@@ -40,7 +36,7 @@ export class OpenWork implements Deferred {
     if (this.#streams.size === 0) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
+      timer = setTimeout(resolve, Math.min(timeoutMs, MAX_DELAY_MS));
     });
     await Promise.race([Promise.all([...this.#streams].map(({ settled }) => settled)), deadline]);
     clearTimeout(timer);
