@@ -8,9 +8,10 @@ import { autoApprove, withConsent, withTimeout } from "@toolspan/middleware";
 import { withAuditLog } from "@toolspan/receipts";
 import { withTelemetry } from "@toolspan/telemetry";
 
-// Without this, both go to .toolspan in your project.
-const folder = (process.env.TOOLSPAN_STATE_DIR = mkdtempSync(join(tmpdir(), "toolspan-first-call-")));
+// Left out, both would go to .toolspan in your project.
+process.env.TOOLSPAN_STATE_DIR = mkdtempSync(join(tmpdir(), "toolspan-first-call-"));
 
+/** @type {Record<string, (args: any) => unknown>} */
 const tools = { add: ({ a, b }) => a + b };
 
 const dispatch = createDispatcher([
@@ -21,20 +22,25 @@ const dispatch = createDispatcher([
 ]);
 
 const call = { toolName: "add", toolArgs: { a: 19, b: 23 } };
-const result = await dispatch(call, ({ toolArgs }) => tools.add(toolArgs));
+const result = await dispatch(call, ({ toolName, toolArgs }) => tools[toolName]?.(toolArgs));
 await dispatch.close();
 
-const read = (name) => {
-  const [file = ""] = readdirSync(join(folder, name)).filter((file) => file.endsWith(".jsonl"));
-  return readFileSync(join(folder, name, file), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
-};
-const receipt = read("receipts").find(({ record }) => record === "receipt");
-const spans = read("spans").flatMap((line) => line.resourceSpans[0].scopeSpans[0].spans);
-
-assert.equal(result.result, 42);
-assert.equal(receipt.status, "ok");
-assert.equal(receipt.span_id, spans.at(-1).spanId);
+const spans = linesIn("spans").flatMap(({ resourceSpans }) => resourceSpans[0].scopeSpans[0].spans);
+const receipt = linesIn("receipts").find(({ record }) => record === "receipt");
+const root = spans.at(-1);
 
 console.log(`result   ${result.result}`);
 console.log(`receipt  ${result.audit?.receipt_uri}`);
-console.log(`span     ${spans.at(-1).name}, with ${spans.length - 1} spans inside`);
+console.log(`span     ${root.name}, ${spans.length - 1} spans inside`);
+
+assert.equal(result.result, 42);
+assert.equal(receipt.status, "ok");
+assert.equal(receipt.span_id, root.spanId);
+
+/** @param {string} kind */
+function linesIn(kind) {
+  const folder = join(process.env.TOOLSPAN_STATE_DIR ?? "", kind);
+  const [file = ""] = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
+  const lines = readFileSync(join(folder, file), "utf8").trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line));
+}
