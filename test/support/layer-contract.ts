@@ -86,12 +86,13 @@ export function layerContract(name: string, contract: LayerContract): void {
     });
 
     it("adds nothing to the result but its audit", async () => {
-      const inner: ToolResult = Object.freeze({
+      const inner = Object.freeze<ToolResult>({
         ok: true,
         status: "ok",
         toolName: "tool",
         result: 1,
         extra: Symbol("x"),
+        audit: { kind: "read" },
       });
       const answer = await pass()(
         { ...call, callId: "c1", known: true, turn: { iteration: 0 }, attempt: 1, toolArgs: args },
