@@ -115,10 +115,12 @@ class ContentWriter {
   #string(text: string): void {
     const json = JSON.stringify(text);
     const size = utf8Length(json);
-    if (this.truncated || size <= this.#left) return this.#put(json, size);
-    this.bytes += size;
-    this.truncated = true;
-    this.json += cutString(text, this.#left);
+    if (this.truncated || size <= this.#left) this.#put(json, size);
+    else {
+      this.bytes += size;
+      this.truncated = true;
+      this.json += cutString(text, this.#left);
+    }
   }
 
   #put(json: string, size: number = json.length): void {

@@ -10,6 +10,7 @@ import {
   metrics,
   type Meter as OtelMeter,
   type UpDownCounter,
+  ValueType,
 } from "@opentelemetry/api";
 import {
   METRIC_ACTIVE,
@@ -135,6 +136,8 @@ function optionsOf(name: string): MetricOptions {
   return {
     unit,
     description,
+    // Whole things are counted in braces.
+    valueType: unit.startsWith("{") ? ValueType.INT : ValueType.DOUBLE,
     ...(buckets === undefined ? {} : { advice: { explicitBucketBoundaries: [...buckets] } }),
   };
 }

@@ -65,3 +65,10 @@ export function isReadable(span: Span): span is Span & ReadableSpan {
     typeof resource === "object"
   );
 }
+
+/** True for something with the members of a span processor. */
+export function isSpanProcessor(value: unknown): value is SpanSink {
+  if (typeof value !== "object" || value === null) return false;
+  const { onStart, onEnd, forceFlush, shutdown } = value as Partial<SpanSink>;
+  return [onStart, onEnd, forceFlush, shutdown].every((member) => typeof member === "function");
+}
