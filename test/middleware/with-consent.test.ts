@@ -86,7 +86,7 @@ describe("the decision", () => {
       decided_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/),
       reason: "routine",
     });
-    expect(result.approval).toBe(consent);
+    expect(result.approval).toEqual(consent);
     const at = consent?.decided_at ?? "";
     expect(at > (layers?.[0]?.started_at ?? "~") && at < (layers?.[0]?.ended_at ?? "")).toBe(true);
   });

@@ -53,6 +53,12 @@ export { isStandardSchema, type JsonSchema, type StandardSchema, toArgsProblems 
 export { isToolStatus, STATUSES, type ToolStatus } from "./status.ts";
 export type { ModelTool } from "./tool-binding.ts";
 export type { Executor, SideEffectLevel, ToolAnnotations, ToolCall, ToolCallInput, Turn } from "./tool-call.ts";
-export { defineTool, type NameRule, type Tool, type ToolDefinition } from "./tool-definition.ts";
+export {
+  defineTool,
+  type NameRule,
+  type Tool,
+  type ToolDefinition,
+  type TypedToolDefinition,
+} from "./tool-definition.ts";
 export { CAUSE, type DispatchResult, isCompleteResult, type ToolResult } from "./tool-result.ts";
 export { uuidv7 } from "./uuid.ts";

@@ -90,7 +90,10 @@ function shown(tool: Tool, field: string, schema: NonNullable<Tool["inputSchema"
 function bindArguments(tool: Tool): Pick<ToolBinding, "handler" | "validate"> {
   const { inputSchema, execute } = tool;
   if (!isStandardSchema(inputSchema)) {
-    return { validate: undefined, handler: execute && ((call) => execute.call(tool, withInjected(tool, call), call)) };
+    return {
+      validate: undefined,
+      handler: execute && ((call) => execute.call(tool, asArgs(withInjected(tool, call)), call)),
+    };
   }
   const standard = inputSchema["~standard"];
   // The check at the terminal and the handler right after it see the same call, and a vendor's check may be costly.
@@ -105,7 +108,7 @@ function bindArguments(tool: Tool): Pick<ToolBinding, "handler" | "validate"> {
     return after(standard.validate(withInjected(tool, call)), keep);
   };
   const run = (call: ToolCall, result: StandardResult<unknown>): unknown => {
-    if (result.issues === undefined) return execute?.call(tool, result.value, call);
+    if (result.issues === undefined) return execute?.call(tool, asArgs(result.value), call);
     throw new ToolspanError("TOOLSPAN_INVALID_ARGUMENTS", { tool: tool.name, problems: result.issues.length });
   };
   return {
@@ -122,6 +125,11 @@ function withInjected({ injected }: Tool, call: ToolCall): unknown {
   }
   const given = Object.entries(injected).map(([name, source]) => [name, source(call)] as const);
   return { ...toolArgs, ...Object.fromEntries(given) };
+}
+
+/** What the schema promises; a tool without one takes what it gets. */
+function asArgs(value: unknown): Record<string, unknown> {
+  return value as Record<string, unknown>;
 }
 
 /** Keeps what is synchronous synchronous. */

@@ -26,12 +26,12 @@ export interface ArtifactPolicy {
   readonly mediaType?: string;
 }
 
-/** A tool. `Args` is what `execute` gets: the output of a Standard Schema, or what the JSON Schema describes. */
-export interface ToolDefinition<Args = unknown> {
+/** A tool, as a host defines it. */
+export interface ToolDefinition {
   readonly name: string;
   readonly description?: string;
   /** The arguments: a complete JSON Schema of an object, or any Standard Schema. Not beside `parameters`. */
-  readonly inputSchema?: JsonSchema | StandardSchema<unknown, Args>;
+  readonly inputSchema?: JsonSchema | StandardSchema;
   /** The arguments as a map: parameter → JSON Schema fragment. Not beside `inputSchema`. */
   readonly parameters?: Readonly<Record<string, ParameterSpec>>;
   readonly outputSchema?: JsonSchema | StandardSchema;
@@ -53,11 +53,17 @@ export interface ToolDefinition<Args = unknown> {
   readonly injected?: Readonly<Record<string, (call: ToolCall) => unknown>>;
   readonly artifact?: ArtifactPolicy;
   /** Runs the tool; returns a value, a promise, or an async iterable. */
+  execute?(args: Record<string, unknown>, call: ToolCall): unknown;
+}
+
+/** The same with `Args` for what `execute` gets: the output of a Standard Schema, or what the JSON Schema describes. */
+export interface TypedToolDefinition<Args> extends Omit<ToolDefinition, "inputSchema" | "execute"> {
+  readonly inputSchema?: JsonSchema | StandardSchema<unknown, Args>;
   execute?(args: Args, call: ToolCall): unknown;
 }
 
 /** A checked definition, frozen. */
-export type Tool<Args = unknown> = Readonly<ToolDefinition<Args>>;
+export type Tool = Readonly<ToolDefinition>;
 
 const NAME_RULES: Readonly<Record<NameRule, { readonly test: RegExp; readonly expected: string }>> = {
   snake_case: { test: /^[a-z][a-z0-9_]{0,63}$/, expected: "a name in ASCII snake_case of at most 64 characters" },
@@ -117,10 +123,11 @@ const defined = new WeakSet<object>();
  *   declared shape, or both `inputSchema` and `parameters` are given.
  */
 export function defineTool<Args = Record<string, unknown>>(
-  definition: ToolDefinition<Args>,
+  typed: TypedToolDefinition<Args>,
   options: { readonly names?: NameRule } = {},
-): Tool<Args> {
-  assertName((definition as ToolDefinition | undefined | null)?.name, options.names ?? "snake_case");
+): Tool {
+  const definition = typed as ToolDefinition;
+  assertName((definition as Partial<ToolDefinition> | undefined | null)?.name, options.names ?? "snake_case");
   if (defined.has(definition)) return definition;
   const refuse = (expected: string, received: string): never => {
     throw new ToolspanError("TOOLSPAN_INVALID_TOOL", { tool: definition.name, expected, received });
