@@ -8,6 +8,7 @@ import {
   entriesOf,
   filesBelow,
   importsOf,
+  loadedBy,
   parseFile,
   root,
   type Workspace,
@@ -139,8 +140,8 @@ describe.each(workspaces.filter(({ folder }) => (PLAN[folder]?.edgeClean.length 
     );
     expect(entries).toHaveLength(subpaths.length);
     const wrong = entries.flatMap(({ specifier, target }) =>
-      [...closureOf(join(path, target["@toolspan/source"]))].flatMap((file) =>
-        importsOf(file)
+      [...closureOf(join(path, target["@toolspan/source"]), loadedBy)].flatMap((file) =>
+        loadedBy(file)
           .filter((name) => isBuiltin(name))
           .map((name) => `${specifier}: ${relative(root, file)} → ${name}`),
       ),

@@ -69,31 +69,45 @@ export function parseFile(path: string): ParsedFile {
   return parsed;
 }
 
-/** Every module that a file names: imports and re-exports, types too, `import("…")` and `getBuiltinModule("…")`. */
+/** Every module that a file names: imports and re-exports, types too, and `import("…")` of a literal. */
 export function importsOf(path: string): readonly string[] {
-  const text = readFileSync(path, "utf8");
-  const { module } = parseFile(path);
-  const fromStatic = module.staticImports.map((found) => found.moduleRequest.value);
-  const fromExports = module.staticExports.flatMap((found) =>
-    found.entries.flatMap((entry) => (entry.moduleRequest === null ? [] : [entry.moduleRequest.value])),
-  );
-  const fromDynamic = module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
-    const literal = /^["'`]([^"'`$]+)["'`]$/.exec(text.slice(start, end));
-    return literal?.[1] === undefined ? [] : [literal[1]];
-  });
-  return [...new Set([...fromStatic, ...fromExports, ...fromDynamic])].sort();
+  return [...new Set([...namedBy(path, () => true), ...dynamicImportsOf(path)])].sort();
+}
+
+/** The modules that are loaded when a file runs: a whole `import type` is erased, `import { type A }` is not. */
+export function loadedBy(path: string): readonly string[] {
+  return [...new Set([...namedBy(path, (kind) => kind !== "type"), ...dynamicImportsOf(path)])].sort();
 }
 
 /** The source files that loading `entry` loads, itself included, over relative imports. */
-export function closureOf(entry: string): ReadonlySet<string> {
+export function closureOf(
+  entry: string,
+  modulesOf: (path: string) => readonly string[] = importsOf,
+): ReadonlySet<string> {
   const seen = new Set<string>();
   const waiting = [entry];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (seen.has(path)) continue;
     seen.add(path);
-    for (const name of importsOf(path)) if (name.startsWith(".")) waiting.push(resolve(dirname(path), name));
+    for (const name of modulesOf(path)) if (name.startsWith(".")) waiting.push(resolve(dirname(path), name));
   }
   return seen;
+}
+
+function namedBy(path: string, wanted: (kind: "type" | "value") => boolean): readonly string[] {
+  return parseFile(path).program.body.flatMap((node) => {
+    if (node.type === "ImportDeclaration") return wanted(node.importKind ?? "value") ? [node.source.value] : [];
+    if (node.type !== "ExportNamedDeclaration" && node.type !== "ExportAllDeclaration") return [];
+    return node.source && wanted(node.exportKind ?? "value") ? [node.source.value] : [];
+  });
+}
+
+function dynamicImportsOf(path: string): readonly string[] {
+  const text = readFileSync(path, "utf8");
+  return parseFile(path).module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
+    const literal = /^["'`]([^"'`$]+)["'`]$/.exec(text.slice(start, end));
+    return literal?.[1] === undefined ? [] : [literal[1]];
+  });
 }
 
 /** Builds what is out of date, so that tests of `dist` see the sources as they are. */
