@@ -86,13 +86,13 @@ export function layerContract(name: string, contract: LayerContract): void {
     });
 
     it("adds nothing to the result but its audit", async () => {
-      const inner = Object.freeze<ToolResult>({
+      const inner: ToolResult = Object.freeze({
         ok: true,
         status: "ok",
         toolName: "tool",
         result: 1,
         extra: Symbol("x"),
-        audit: { kind: "read" },
+        audit: { kind: "read" as const },
       });
       const answer = await pass()(
         { ...call, callId: "c1", known: true, turn: { iteration: 0 }, attempt: 1, toolArgs: args },
