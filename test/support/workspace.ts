@@ -62,10 +62,15 @@ export function filesBelow(folder: string, skip: readonly string[] = []): readon
 
 export type ParsedFile = ReturnType<typeof parseSync>;
 
-/** Parses a TypeScript file with the compiler that vite carries; a syntax error throws. */
+const parsedFiles = new Map<string, ParsedFile>();
+
+/** Parses a TypeScript file, once, with the parser that vite carries; a syntax error throws. */
 export function parseFile(path: string): ParsedFile {
+  const known = parsedFiles.get(path);
+  if (known !== undefined) return known;
   const parsed = parseSync(path, readFileSync(path, "utf8"));
   if (parsed.errors.length > 0) throw new Error(`${relative(root, path)}: ${parsed.errors[0]?.message}`);
+  parsedFiles.set(path, parsed);
   return parsed;
 }
 
