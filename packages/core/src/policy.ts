@@ -5,7 +5,7 @@ import { type AsyncContext, createAsyncContext } from "./context.ts";
 import { ToolspanError } from "./errors.ts";
 import type { ToolCall } from "./tool-call.ts";
 
-export type { ArgConstraint, ExecutionPolicy, PolicyRule, PolicyViolation } from "./compile-policy.ts";
+export type { ArgConstraint, ExecutionPolicy, PolicyViolation } from "./compile-policy.ts";
 
 type Context = AsyncContext<readonly PolicyCheck[]>;
 
