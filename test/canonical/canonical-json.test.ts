@@ -58,6 +58,10 @@ describe("canonicalJson writes", () => {
   test("shared values twice", () => {
     const shared = { a: [1] };
     expect(canonicalJson([shared, { shared }, shared])).toBe('[{"a":[1]},{"shared":{"a":[1]}},{"a":[1]}]');
+    expect(canonicalJson([[shared], new Set([shared])])).toBe('[[{"a":[1]}],{"$toolspan":"set","v":[{"a":[1]}]}]');
+    expect(canonicalJson([[[shared]], new Map([[0, shared]])])).toBe(
+      '[[[{"a":[1]}]],{"$toolspan":"map","v":[[0,{"a":[1]}]]}]',
+    );
   });
 
   test("an accessor's value, read once", () => {
