@@ -1,0 +1,13 @@
+/** The two comparisons that integrity rests on, apart from the code around them, so that a test can leave one out. */
+
+export interface Checks {
+  /** Does a line name the line before it? */
+  link(named: string | null, leaf: string | null): boolean;
+  /** Is a stated root the root of the lines? */
+  root(stated: string, found: string): boolean;
+}
+
+export const CHECKS: Checks = {
+  link: (named, leaf) => named === leaf,
+  root: (stated, found) => stated === found,
+};

@@ -1,0 +1,93 @@
+/** Reads the entries of a file of heads one by one, in bounded memory. */
+
+import { closeSync, readSync } from "node:fs";
+import { type Checkpoint, isTornCheckpoint, originOf, parseCheckpoint } from "../log/checkpoint.ts";
+import { openRegular } from "./read-lines.ts";
+
+const CHUNK_BYTES = 16_384;
+/** An entry is three short lines and its signatures; what goes on without a newline is none. */
+const MAX_REST = 4096;
+const MAX_SIGNATURES = 64;
+/** "— ", byte for byte: files are read as Latin-1 so that every byte counts. */
+const SIGNATURE = Buffer.from("\u2014 ").toString("latin1");
+
+export type HeadEntry =
+  | {
+      readonly kind: "head";
+      readonly line: number;
+      readonly head: Checkpoint;
+      readonly text: string;
+      readonly signatures: number;
+    }
+  | { readonly kind: "torn"; readonly line: number }
+  | { readonly kind: "damaged"; readonly line: number };
+
+export class HeadReader {
+  readonly #fd: number;
+  readonly #log: string;
+  readonly #lines: string[] = [];
+  #rest = "";
+  #ended = false;
+  #number = 1;
+
+  constructor(path: string, log: string) {
+    this.#fd = openRegular(path);
+    this.#log = log;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  /** The next entry, or null at the end. */
+  next(): HeadEntry | null {
+    const line = this.#number;
+    this.#fill(4);
+    const [origin, size, root, blank] = this.#lines;
+    if (blank === undefined) return this.#atEnd(line);
+    const head = parseCheckpoint(origin as string, size as string, root as string);
+    if (head === null || head.log !== this.#log || head.size === 0 || blank !== "") return this.#damaged(line);
+    const body = this.#take(4);
+    const signatures: string[] = [];
+    for (this.#fill(1); this.#lines[0]?.startsWith(SIGNATURE) && signatures.length < MAX_SIGNATURES; this.#fill(1)) {
+      signatures.push(...this.#take(1));
+    }
+    const text = [...body, ...signatures].map((part) => `${part}\n`).join("");
+    return { kind: "head", line, head, text, signatures: signatures.length };
+  }
+
+  /** What is left when there is no whole entry any more. */
+  #atEnd(line: number): HeadEntry | null {
+    const left = this.#lines.map((part) => `${part}\n`).join("") + this.#rest;
+    this.#lines.length = 0;
+    this.#rest = "";
+    if (left === "") return null;
+    return { kind: isTornCheckpoint(left, this.#log) ? "torn" : "damaged", line };
+  }
+
+  /** Goes on at the next line that begins an entry. */
+  #damaged(line: number): HeadEntry {
+    const origin = originOf(this.#log);
+    this.#take(1);
+    for (this.#fill(1); this.#lines.length > 0 && this.#lines[0] !== origin; this.#fill(1)) this.#take(1);
+    if (this.#lines.length === 0) this.#rest = "";
+    return { kind: "damaged", line };
+  }
+
+  #take(count: number): string[] {
+    this.#number += count;
+    return this.#lines.splice(0, count);
+  }
+
+  /** Sees to it that `count` lines are there, if the file has as many. */
+  #fill(count: number): void {
+    while (this.#lines.length < count && !this.#ended) {
+      const chunk = Buffer.alloc(CHUNK_BYTES);
+      const read = readSync(this.#fd, chunk, 0, CHUNK_BYTES, null);
+      this.#ended = read === 0;
+      const parts = (this.#rest + chunk.toString("latin1", 0, read)).split("\n");
+      this.#rest = (parts.pop() as string).slice(0, MAX_REST);
+      this.#lines.push(...parts);
+    }
+  }
+}

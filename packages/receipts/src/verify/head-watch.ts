@@ -1,0 +1,172 @@
+/** What vouches for a log's lines, its heads and the claims of later logs, each compared when its size is reached. */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { headFiles } from "../log/head-files.ts";
+import type { Checks } from "./checks.ts";
+import { HeadReader } from "./head-reader.ts";
+import type { Claim } from "./survey.ts";
+
+/** Something that states a root for the first `size` lines. */
+export interface Voucher {
+  readonly source: "heads" | "head" | "claim";
+  readonly file: string;
+  readonly line: number;
+  readonly size: number;
+  readonly root: string;
+}
+
+/** A place in a file of heads that no writer leaves. */
+export interface HeadDamage {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface HeadWatchOptions {
+  readonly folder: string;
+  /** A file's name as findings give it. */
+  readonly label: (file: string) => string;
+  readonly log: string;
+  readonly claims: readonly Claim[];
+  readonly checks: Checks;
+}
+
+const MAX_KEPT = 64;
+
+export class HeadWatch {
+  readonly allName: string;
+  readonly latestName: string;
+  readonly hasAll: boolean;
+  readonly hasLatest: boolean;
+  /** Vouchers whose root is not that of the lines. */
+  readonly wrong: Voucher[] = [];
+  /** Vouchers for more lines than were reached. */
+  readonly beyond: Voucher[] = [];
+  readonly damaged: HeadDamage[] = [];
+  /** Largest size that a right root was stated for. */
+  readonly good: Record<Voucher["source"], number> = { heads: 0, head: 0, claim: 0 };
+  /** Line of an entry that was not written to its end. */
+  torn: number | null = null;
+  entries = 0;
+  unsigned = 0;
+  /** Text of the latest head, and of the last entry that it could equal. */
+  latest: string | null = null;
+  latestListed = false;
+  lastEntry: string | null = null;
+  /** Size at which `reached` has something to do. */
+  nextSize: number = Number.POSITIVE_INFINITY;
+  readonly #checks: Checks;
+  readonly #reader: HeadReader | null;
+  /** Claims and the latest head, smallest first. */
+  readonly #single: Voucher[];
+  #entry: Voucher | null = null;
+
+  constructor({ folder, label, log, claims, checks }: HeadWatchOptions) {
+    const { all, latest } = headFiles(log);
+    this.allName = label(all);
+    this.latestName = label(latest);
+    this.hasAll = existsSync(join(folder, all));
+    this.hasLatest = existsSync(join(folder, latest));
+    this.#checks = checks;
+    this.#single = claims.map(({ file, line, lines, root }) => ({ source: "claim", file, line, size: lines, root }));
+    if (this.hasLatest) this.#readLatest(join(folder, latest), log);
+    this.#single.sort((a, b) => a.size - b.size);
+    this.#reader = this.hasAll ? this.#openAll(join(folder, all), log) : null;
+    this.#advance();
+  }
+
+  /** Compares what vouches for exactly `size` lines. */
+  reached(size: number, rootOf: () => string): void {
+    const root = rootOf();
+    while (this.#entry?.size === size) {
+      this.#judge(this.#entry, root);
+      this.#advance();
+    }
+    while (this.#single[0]?.size === size) this.#judge(this.#single.shift() as Voucher, root);
+    this.#plan();
+  }
+
+  /** After the last line: whatever is left vouches for more. */
+  end(): void {
+    this.beyond.push(...this.#single);
+    for (; this.#entry !== null; this.#advance()) this.#keep(this.beyond, this.#entry);
+    this.#reader?.close();
+  }
+
+  #judge(voucher: Voucher, root: string): void {
+    if (!this.#checks.root(voucher.root, root)) this.#keep(this.wrong, voucher);
+    else this.good[voucher.source] = Math.max(this.good[voucher.source], voucher.size);
+  }
+
+  /** Reads on in the file of all heads. */
+  #advance(): void {
+    const last = this.#entry?.size ?? 0;
+    this.#entry = null;
+    for (let found = this.#reader?.next() ?? null; found !== null; found = this.#reader?.next() ?? null) {
+      if (found.kind === "torn") this.torn = found.line;
+      if (found.kind === "damaged") this.#damage(this.allName, found.line, "it is not an entry of this log");
+      if (found.kind !== "head") continue;
+      this.entries++;
+      if (found.signatures === 0) this.unsigned++;
+      this.lastEntry = found.text;
+      if (found.text === this.latest) this.latestListed = true;
+      if (found.head.size <= last) {
+        this.#damage(this.allName, found.line, "its entry is not larger than the one before");
+        continue;
+      }
+      this.#entry = {
+        source: "heads",
+        file: this.allName,
+        line: found.line,
+        size: found.head.size,
+        root: found.head.root,
+      };
+      break;
+    }
+    this.#plan();
+  }
+
+  #plan(): void {
+    this.nextSize = Math.min(this.#entry?.size ?? Infinity, this.#single[0]?.size ?? Infinity);
+  }
+
+  #openAll(path: string, log: string): HeadReader | null {
+    try {
+      return new HeadReader(path, log);
+    } catch {
+      this.#damage(this.allName, 1, "it cannot be read");
+      return null;
+    }
+  }
+
+  #readLatest(path: string, log: string): void {
+    try {
+      const reader = new HeadReader(path, log);
+      const first = reader.next();
+      const more = reader.next();
+      reader.close();
+      if (first?.kind === "head" && more === null) {
+        const { size, root } = first.head;
+        this.latest = first.text;
+        this.#single.push({ source: "head", file: this.latestName, line: 1, size, root });
+        return;
+      }
+      this.#damage(
+        this.latestName,
+        more === null || first?.kind !== "head" ? 1 : more.line,
+        "it is not one head of this log",
+      );
+    } catch {
+      this.#damage(this.latestName, 1, "it cannot be read");
+    }
+  }
+
+  #damage(file: string, line: number, message: string): void {
+    if (this.damaged.length < MAX_KEPT) this.damaged.push({ file, line, message });
+  }
+
+  #keep(list: Voucher[], voucher: Voucher): void {
+    if (list.length < MAX_KEPT) list.push(voucher);
+  }
+}

@@ -1,0 +1,64 @@
+/** Once all lines are read: what the heads of a log say of it, and who is at fault where they disagree. */
+
+import type { Findings } from "./findings.ts";
+import type { HeadWatch, Voucher } from "./head-watch.ts";
+
+/** What the lines themselves have shown. */
+export interface LineFacts {
+  readonly file: string;
+  readonly lines: number;
+  readonly closed: boolean;
+  /** First line that is known to be at fault; what vouches for it and lines after it is explained by that. */
+  readonly blamed: number | null;
+}
+
+export function judgeHeads(watch: HeadWatch, facts: LineFacts, findings: Findings): void {
+  for (const { file, line, message } of watch.damaged) findings.add("HEAD_DAMAGED", file, line, message);
+  for (const voucher of watch.wrong) judgeWrong(watch, voucher, facts, findings);
+  judgeBeyond(watch, facts, findings);
+  judgeFiles(watch, facts, findings);
+}
+
+function judgeWrong(watch: HeadWatch, voucher: Voucher, facts: LineFacts, findings: Findings): void {
+  const { source, file, line, size } = voucher;
+  if (facts.blamed !== null && facts.blamed <= size) return;
+  if (source === "claim") {
+    const message = `${file} found other lines here when it vouched for the first ${size}`;
+    findings.add("CLAIM_MISMATCH", facts.file, size, message);
+  } else if (Math.max(watch.good.heads, watch.good.head) >= size) {
+    findings.add("HEAD_DAMAGED", file, line, `its root for ${size} lines is wrong, and another head vouches for them`);
+  } else {
+    findings.add("ROOT_MISMATCH", facts.file, size, `the first ${size} lines do not have the root that ${file} states`);
+  }
+}
+
+/** One finding is enough: the voucher for most lines. */
+function judgeBeyond(watch: HeadWatch, facts: LineFacts, findings: Findings): void {
+  const [most] = [...watch.beyond].sort((a, b) => b.size - a.size);
+  if (most === undefined || facts.blamed !== null) return;
+  const covered = Math.max(watch.good.heads, watch.good.head);
+  if (most.source !== "claim" && facts.closed && covered === facts.lines) {
+    const message = `it states ${most.size} lines, another head vouches for the ${facts.lines} that there are`;
+    findings.add("HEAD_DAMAGED", most.file, most.line, message);
+    return;
+  }
+  const message = `${most.file} vouches for ${most.size} lines, there are ${facts.lines}`;
+  findings.add("TRUNCATED", facts.file, facts.lines + 1, message);
+}
+
+function judgeFiles(watch: HeadWatch, { closed }: LineFacts, findings: Findings): void {
+  const { hasAll, hasLatest, allName, latestName } = watch;
+  if (watch.torn !== null) findings.add("TORN_HEAD", allName, watch.torn, "its last entry was not written to its end");
+  if (!hasAll && (hasLatest || closed)) findings.add("HEAD_MISSING", allName, null, "it is not there");
+  // A writer may die between its first entry and the first latest head.
+  if (!hasLatest && (closed || watch.entries > 1)) findings.add("HEAD_MISSING", latestName, null, "it is not there");
+  if (!hasAll || watch.latest === null) return;
+  if (!watch.latestListed) {
+    const known = [...watch.wrong, ...watch.beyond, ...watch.damaged].some(
+      ({ file }) => file === latestName || file === allName,
+    );
+    if (!known) findings.add("HEAD_DAMAGED", allName, null, `${latestName} is none of its entries`);
+  } else if (watch.latest !== watch.lastEntry) {
+    findings.add("HEAD_BEHIND", latestName, null, `it is an earlier entry of ${allName}`);
+  }
+}

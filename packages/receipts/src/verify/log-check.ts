@@ -1,0 +1,269 @@
+/** Checks one log, line by line: what each line is, where it stands, and that all of them are under a head. */
+
+import { join } from "node:path";
+import { MerkleTree, sha256Hex } from "../log/merkle.ts";
+import type { Chain } from "../records/envelope.ts";
+import type { LogRecord } from "../records/record.ts";
+import type { Checks } from "./checks.ts";
+import type { Findings } from "./findings.ts";
+import { HeadWatch } from "./head-watch.ts";
+import { judgeHeads } from "./judge-heads.ts";
+import { parseLine } from "./parse-line.ts";
+import { type Line, readLines } from "./read-lines.ts";
+import type { Claim } from "./survey.ts";
+import type { Verdict } from "./verdicts.ts";
+
+export interface LogCheckOptions {
+  readonly folder: string;
+  readonly file: string;
+  /** Null when no line says which log it is. */
+  readonly log: string | null;
+  readonly claims: readonly Claim[];
+  readonly label: (file: string) => string;
+  readonly checks: Checks;
+  readonly strict: boolean;
+  /** Lines beyond the last head that an open log may have; null when it may not be open. */
+  readonly allowOpen: number | null;
+  readonly findings: Findings;
+  /** Told of each line that is what its schema says. */
+  readonly onRecord: (record: LogRecord, line: number) => void;
+  readonly onBytes: (bytes: number) => void;
+}
+
+export interface CheckedLog {
+  readonly lines: number;
+  readonly heads: number;
+  readonly unsignedHeads: number;
+  readonly latestName: string;
+}
+
+/** Two neighbours of which one was changed: the line after them tells which. */
+interface Suspicion {
+  readonly before: number;
+  /** Leaf hash that the second names for the first. */
+  readonly named: string;
+  /** The tree without the first of them. */
+  readonly tree: MerkleTree;
+}
+
+/** Reads the log once and reports into `findings`. */
+export async function checkLog(options: LogCheckOptions): Promise<CheckedLog> {
+  const check = new LogCheck(options);
+  const path = join(options.folder, options.file);
+  const tail = await readLines(path, (line, number) => check.take(line, number), { onBytes: options.onBytes });
+  return check.end(tail.bytes);
+}
+
+class LogCheck {
+  readonly #options: LogCheckOptions;
+  readonly #file: string;
+  readonly #watch: HeadWatch;
+  readonly #tree = new MerkleTree();
+  #lines = 0;
+  /** The last leaf, which the tree does not have yet, so that it can be taken back. */
+  #last: string | null = null;
+  #expected = 0;
+  /** The first number that a line skipped; a line that brings it after all shows that the other one was put in. */
+  #skipped: number | null = null;
+  #resumed: number | null = null;
+  /** Lines since the last one that said where it stands. */
+  #unplaced = 0;
+  #closedAt: number | null = null;
+  #blamed: number | null = null;
+  #lastBlamed = 0;
+  #suspicion: Suspicion | null = null;
+  #tornClaimed = false;
+
+  constructor(options: LogCheckOptions) {
+    this.#options = options;
+    this.#file = options.label(options.file);
+    const { folder, label, claims, checks } = options;
+    this.#watch = new HeadWatch({ folder, label, log: options.log ?? "", claims, checks });
+  }
+
+  take(line: Line, number: number): void {
+    const { strict, onRecord } = this.#options;
+    const leaf = line.leaf();
+    const { record, chain, problem } = parseLine(line, strict);
+    this.#lines = number;
+    this.#checkTorn(line.bytes, number - 1, true);
+    if (this.#closedAt !== null) this.#blame("AFTER_CLOSE", number, `line ${this.#closedAt} has closed the log`);
+    if (problem !== null) this.#report(problem.verdict, number, problem.message);
+    if (chain === null) this.#unplacedLine();
+    else this.#place(chain, leaf, number);
+    this.#add(leaf);
+    if (record === null) return;
+    if (number === 1 && record.record !== "segment_open" && this.#blamed === null) {
+      this.#blame("MISSING", 1, "the line that opens a log is not there");
+    }
+    if (record.record === "segment_close") this.#closedAt = number;
+    onRecord(record, number);
+  }
+
+  #unplacedLine(): void {
+    this.#accuse();
+    this.#unplaced++;
+  }
+
+  /** Where the line stands, by its own word and by that of its neighbours. */
+  #place({ log, seq, prev }: Chain, leaf: string, number: number): void {
+    if (this.#options.log !== null && log !== this.#options.log) {
+      this.#blame("FOREIGN", number, `it belongs to log ${log}`);
+      if (seq === this.#expected) this.#expected++;
+      return;
+    }
+    if (seq > this.#expected && seq <= this.#expected + this.#unplaced) this.#expected = seq;
+    this.#unplaced = 0;
+    if (seq !== this.#expected) {
+      this.#misplaced(seq, leaf, number);
+      return;
+    }
+    this.#expected++;
+    this.#settle(this.#options.checks.link(prev, this.#last), prev, number);
+  }
+
+  #misplaced(seq: number, leaf: string, number: number): void {
+    this.#accuse();
+    const at = `it has number ${seq}, expected ${this.#expected}`;
+    if (seq > this.#expected) {
+      this.#blame("MISSING", number, `${at}: ${seq - this.#expected} before it are not there`);
+      this.#skipped = this.#expected;
+      this.#expected = seq + 1;
+    } else if (seq === this.#resumed) {
+      this.#expected = seq + 1;
+      this.#resumed = null;
+    } else {
+      this.#blame(leaf === this.#last ? "DUPLICATE" : "REORDERED", number, at);
+      this.#resumed = seq === this.#skipped ? seq + 1 : null;
+      this.#skipped = null;
+    }
+  }
+
+  /** A broken link accuses two lines; whether the next link holds tells which of them was changed. */
+  #settle(linked: boolean, prev: string | null, number: number): void {
+    if (this.#suspicion !== null) {
+      const { before } = this.#suspicion;
+      this.#suspicion = null;
+      this.#blame("MODIFIED", linked ? before : before + 1, "the line after it names another one");
+      return;
+    }
+    if (linked || this.#lastBlamed >= number - 1) return;
+    if (prev === null || number === 1) this.#blame("MODIFIED", number, "it does not name the line before it");
+    else this.#suspicion = { before: number - 1, named: prev, tree: this.#tree.copy() };
+  }
+
+  /** No link decides any more: the first of the two it is. */
+  #accuse(): void {
+    if (this.#suspicion === null) return;
+    const { before } = this.#suspicion;
+    this.#suspicion = null;
+    this.#blame("MODIFIED", before, "the line after it names another one");
+  }
+
+  #add(leaf: string): void {
+    if (this.#last !== null) this.#tree.add(this.#last);
+    this.#last = leaf;
+    if (this.#watch.nextSize <= this.#lines) this.#watch.reached(this.#lines, () => this.#root());
+  }
+
+  #root(): string {
+    const tree = this.#tree.copy();
+    if (this.#last !== null) tree.add(this.#last);
+    return tree.root();
+  }
+
+  end(tail: Buffer): CheckedLog {
+    const { findings, allowOpen } = this.#options;
+    this.#decideLastLink();
+    this.#checkTorn(tail, this.#lines, false);
+    this.#watch.end();
+    const closed = this.#closedAt !== null;
+    judgeHeads(this.#watch, { file: this.#file, lines: this.#lines, closed, blamed: this.#blamed }, findings);
+    if (this.#lines === 0) findings.add("NO_LINES", this.#file, null, "it has no complete line");
+    else this.#judgeEnd(tail, allowOpen);
+    const { entries, unsigned, latestName } = this.#watch;
+    return { lines: this.#lines, heads: entries, unsignedHeads: unsigned, latestName };
+  }
+
+  /** The last two lines disagree: a head over both tells which, if there is one. */
+  #decideLastLink(): void {
+    if (this.#suspicion === null) return;
+    const { before, named, tree } = this.#suspicion;
+    tree.add(named);
+    tree.add(this.#last as string);
+    const asNamed = tree.root();
+    const vouched = this.#watch.wrong.some(
+      ({ size, root }) => size === this.#lines && this.#options.checks.root(root, asNamed),
+    );
+    const headed = this.#watch.wrong.some(({ size }) => size === this.#lines);
+    this.#suspicion = null;
+    const isSecond = headed && !vouched && before + 1 === this.#lines;
+    this.#blame("MODIFIED", isSecond ? before + 1 : before, "it and its neighbour name different lines");
+  }
+
+  #judgeEnd(tail: Buffer, allowOpen: number | null): void {
+    const { findings } = this.#options;
+    const { good, torn } = this.#watch;
+    const covered = Math.max(good.heads, good.head);
+    const uncovered = this.#lines - covered;
+    if (this.#closedAt !== null) {
+      if (tail.length > 0)
+        findings.add("AFTER_CLOSE", this.#file, this.#lines + 1, `${tail.length} bytes stand after the closing line`);
+      if (uncovered > 0 && !this.#excused(covered)) this.#beyond(covered, uncovered);
+      return;
+    }
+    if (this.#recovered() && (tail.length === 0 || this.#tornClaimed)) {
+      findings.add("RECOVERED", this.#file, null, `its writer died; a later log vouches for its ${this.#lines} lines`);
+      return;
+    }
+    if (allowOpen !== null && uncovered <= allowOpen) {
+      findings.add("OPEN", this.#file, null, `it is open, ${uncovered} lines lie beyond its last head`);
+      return;
+    }
+    findings.add("UNCLOSED", this.#file, null, "it has no closing line");
+    if (tail.length > 0) findings.add("TORN_TAIL", this.#file, this.#lines + 1, `${tail.length} bytes without an end`);
+    if (uncovered > 0 && torn === null) this.#beyond(covered, uncovered);
+  }
+
+  #beyond(covered: number, uncovered: number): void {
+    const message =
+      covered === 0 ? "no head covers it" : `the last head covers ${covered} lines, ${uncovered} stand beyond it`;
+    this.#options.findings.add("BEYOND_HEAD", this.#file, covered + 1, message);
+  }
+
+  /** A missing or wrong head was told already; so was a wrong line. */
+  #excused(covered: number): boolean {
+    return this.#blamed !== null || this.#watch.wrong.some(({ size }) => size > covered);
+  }
+
+  #recovered(): boolean {
+    return (
+      this.#options.claims.some(({ torn, lines }) => torn !== null && lines === this.#lines) &&
+      this.#watch.good.claim === this.#lines
+    );
+  }
+
+  /** What a `recovery` line says of the bytes after the lines it counts. */
+  #checkTorn(bytes: Buffer, lines: number, complete: boolean): void {
+    for (const { torn, lines: claimed, file } of this.#options.claims) {
+      if (torn === null || claimed !== lines) continue;
+      if (torn.bytes > bytes.length + (complete ? 1 : 0)) {
+        this.#blame("TRUNCATED", lines + 1, `${file} found ${torn.bytes} bytes here, there are ${bytes.length}`);
+      } else if (torn.bytes > 0 && `sha256:${sha256Hex(bytes.subarray(0, torn.bytes))}` !== torn.hash) {
+        this.#blame("CLAIM_MISMATCH", lines + 1, `${file} found other bytes here`);
+      } else this.#tornClaimed = !complete && torn.bytes === bytes.length;
+    }
+  }
+
+  /** What cannot be said is no blame: its place in the chain is checked all the same. */
+  #report(verdict: Verdict, line: number, message: string): void {
+    if (verdict === "UNKNOWN_RECORD") this.#options.findings.add(verdict, this.#file, line, message);
+    else this.#blame(verdict, line, message);
+  }
+
+  #blame(verdict: Verdict, line: number, message: string): void {
+    this.#blamed = Math.min(this.#blamed ?? line, line);
+    this.#lastBlamed = Math.max(this.#lastBlamed, line);
+    this.#options.findings.add(verdict, this.#file, line, message);
+  }
+}

@@ -1,0 +1,136 @@
+/** A first look at every log of a folder: who it is, and what it claims of others. */
+
+import { closeSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { parseFileName } from "../log/file-name.ts";
+import { leafHash } from "../log/merkle.ts";
+import { MAX_LINE_BYTES } from "../records/envelope.ts";
+import type { LogRecord } from "../records/record.ts";
+import { parseLine } from "./parse-line.ts";
+import { openRegular } from "./read-lines.ts";
+
+/** What a later log found of this one. */
+export interface Claim {
+  /** The log that claims it, as findings name it. */
+  readonly file: string;
+  readonly line: number;
+  readonly lines: number;
+  readonly root: string;
+  /** Set by a `recovery` line: it vouches for all that a dead writer left. */
+  readonly torn: { readonly bytes: number; readonly hash: string | null } | null;
+}
+
+export interface SurveyedLog {
+  readonly file: string;
+  /** Null when no line says it. */
+  readonly log: string | null;
+  readonly opened: string;
+  /** The log before it. */
+  readonly previous: { readonly file: string; readonly log: string | null } | null;
+}
+
+export interface Survey {
+  /** In the order in which they were written, as far as they say. */
+  readonly logs: readonly SurveyedLog[];
+  readonly claims: ReadonlyMap<string, readonly Claim[]>;
+}
+
+const FIRST_BYTES = 8192;
+const NEWLINE = 0x0a;
+const FIRST_LINES = 3;
+
+/** Looks at `files` of `folder`; what cannot be read or parsed is left to the verification proper. */
+export function surveyLogs(folder: string, files: readonly string[], label: (file: string) => string): Survey {
+  const claims = new Map<string, Claim[]>();
+  const logs = files.map((file) => {
+    const lines = firstLines(join(folder, file));
+    const records = lines.map((bytes) => parseLine({ bytes, overlong: false, leaf: () => leafHash(bytes) }, false));
+    // A claim counts once the line after it has confirmed it: otherwise damage here would look like damage there.
+    for (const [i, { record }] of records.entries()) {
+      const next = records[i + 1]?.chain;
+      if (record === null || next?.prev !== leafHash(lines[i] as Buffer)) continue;
+      const claim = claimIn(record, label(file), i + 1);
+      if (claim !== null) claims.set(claim.key, [...(claims.get(claim.key) ?? []), claim.claim]);
+    }
+    const opening = records[0]?.record;
+    return {
+      file,
+      log: mostNamed(records.map(({ chain }) => chain?.log ?? null)),
+      opened: opening?.emitted_at ?? "",
+      previous: opening?.record === "segment_open" ? opening.previous : null,
+    };
+  });
+  return { logs: logs.sort(byAge), claims };
+}
+
+/** Claims are kept by the log they are about, or by its file where it had no readable line. */
+export function claimsOn(survey: Survey, file: string, log: string | null): readonly Claim[] {
+  return [...(log === null ? [] : (survey.claims.get(log) ?? [])), ...(survey.claims.get(`file:${file}`) ?? [])];
+}
+
+function claimIn(
+  record: LogRecord,
+  file: string,
+  line: number,
+): { readonly key: string; readonly claim: Claim } | null {
+  if (record.record === "segment_open" && record.previous !== null) {
+    const { log, lines, root, file: about } = record.previous;
+    return { key: log ?? `file:${about}`, claim: { file, line, lines, root, torn: null } };
+  }
+  if (record.record !== "recovery") return null;
+  const { log, lines, root, torn_bytes, torn_hash, file: about } = record;
+  return {
+    key: log ?? `file:${about}`,
+    claim: { file, line, lines, root, torn: { bytes: torn_bytes, hash: torn_hash } },
+  };
+}
+
+/** The log that most of the first lines name: one of them may be damaged. */
+function mostNamed(named: readonly (string | null)[]): string | null {
+  const logs = named.filter((log) => log !== null);
+  return logs.find((log, i) => logs.indexOf(log) !== i) ?? logs[0] ?? null;
+}
+
+function byAge(a: SurveyedLog, b: SurveyedLog): number {
+  if (a.opened !== b.opened) return a.opened < b.opened ? -1 : 1;
+  const left = parseFileName(a.file);
+  const right = parseFileName(b.file);
+  if (left !== null && right !== null && left.stem === right.stem) return left.number - right.number;
+  return a.file < b.file ? -1 : 1;
+}
+
+/** The first few complete lines. */
+function firstLines(path: string): readonly Buffer[] {
+  let fd: number;
+  try {
+    fd = openRegular(path);
+  } catch {
+    return [];
+  }
+  try {
+    let bytes = Buffer.alloc(0);
+    for (let want = FIRST_BYTES; ; want *= 8) {
+      const chunk = Buffer.alloc(want - bytes.length);
+      const read = readSync(fd, chunk, 0, chunk.length, bytes.length);
+      bytes = Buffer.concat([bytes, chunk.subarray(0, read)]);
+      const lines = splitLines(bytes);
+      if (lines.length >= FIRST_LINES || read < chunk.length || want > FIRST_LINES * MAX_LINE_BYTES) {
+        return lines.slice(0, FIRST_LINES);
+      }
+    }
+  } catch {
+    return [];
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function splitLines(bytes: Buffer): readonly Buffer[] {
+  const lines: Buffer[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return lines;
+}

@@ -1,0 +1,292 @@
+/** One run of the verifier over a log or a folder: which files, in which order, in how many passes. */
+
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { parseFileName } from "../log/file-name.ts";
+import { logOfHeadFile } from "../log/head-files.ts";
+import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
+import type { LogRecord } from "../records/record.ts";
+import type { Checks } from "./checks.ts";
+import { Dispatches } from "./dispatches.ts";
+import { Findings } from "./findings.ts";
+import { checkLog } from "./log-check.ts";
+import { parseLine } from "./parse-line.ts";
+import { readLines } from "./read-lines.ts";
+import { readSpanClaims } from "./span-claims.ts";
+import { claimsOn, type Survey, type SurveyedLog, surveyLogs } from "./survey.ts";
+import type { VerifyOptions } from "./verify-options.ts";
+import { toReport, type VerifyReport } from "./verify-report.ts";
+
+const SPANS_FOLDER = "spans";
+const LINES = ".jsonl";
+
+/** What is looked at. */
+interface Scope {
+  /** Where the logs lie. */
+  readonly folder: string;
+  /** Names of logs that are verified. */
+  readonly files: readonly string[];
+  /** Names of logs whose claims count. */
+  readonly known: readonly string[];
+  /** Prefix of names in findings. */
+  readonly prefix: string;
+  readonly spans: readonly string[];
+  readonly root: string | null;
+}
+
+export class Verification {
+  readonly #path: string;
+  readonly #options: VerifyOptions;
+  readonly #checks: Checks;
+  readonly #findings = new Findings();
+  readonly #dispatches: Dispatches;
+  /** Index of each log that has lines here. */
+  readonly #logs = new Map<string, number>();
+  readonly #pruned = new Map<string, string>();
+  readonly #counts = {
+    logs: 0,
+    lines: 0,
+    receipts: 0,
+    intents: 0,
+    late_settlements: 0,
+    heads: 0,
+    span_claims: 0,
+    bytes: 0,
+  };
+
+  /** @param maxSlots Bound of the table of dispatches; for tests. */
+  constructor(path: string, options: VerifyOptions, checks: Checks, maxSlots?: number) {
+    this.#path = path;
+    this.#options = options;
+    this.#checks = checks;
+    this.#dispatches = new Dispatches(this.#findings, maxSlots);
+  }
+
+  async run(): Promise<VerifyReport> {
+    const scope = this.#look();
+    if (scope !== null) await this.#verify(scope);
+    const { trust, strict } = this.#options;
+    return toReport(this.#findings, {
+      path: this.#path,
+      trusted: trust !== undefined,
+      strict: strict === true,
+      folder: scope?.root !== null,
+      spans: (scope?.spans.length ?? 0) > 0,
+      counts: this.#counts,
+    });
+  }
+
+  /** Finds out what the path is. */
+  #look(): Scope | null {
+    try {
+      return statSync(this.#path).isDirectory() ? this.#lookAtFolder() : this.#lookAtFile();
+    } catch (error) {
+      this.#findings.add("UNREADABLE", this.#path, null, wordOf(error));
+      return null;
+    }
+  }
+
+  #lookAtFile(): Scope {
+    const folder = dirname(this.#path);
+    const file = basename(this.#path);
+    const stem = parseFileName(file)?.stem;
+    const siblings = readdirSync(folder).filter((name) => stem !== undefined && parseFileName(name)?.stem === stem);
+    return {
+      folder,
+      files: [file],
+      known: siblings.includes(file) ? siblings : [file],
+      prefix: "",
+      spans: [],
+      root: null,
+    };
+  }
+
+  #lookAtFolder(): Scope {
+    const root = this.#path;
+    const inside = existsSync(join(root, RECEIPTS_FOLDER));
+    const spansThere = existsSync(join(root, SPANS_FOLDER));
+    const folder = inside ? join(root, RECEIPTS_FOLDER) : root;
+    const prefix = inside ? `${RECEIPTS_FOLDER}/` : "";
+    const files = inside || !spansThere ? namesIn(folder) : [];
+    const spans = spansThere ? namesIn(join(root, SPANS_FOLDER)) : [];
+    if (files.length === 0)
+      this.#findings.add("EMPTY", inside ? RECEIPTS_FOLDER : root, null, "there is no receipt log here");
+    return { folder, files, known: files, prefix, spans, root };
+  }
+
+  async #verify(scope: Scope): Promise<void> {
+    const label = (file: string): string => scope.prefix + file;
+    const survey = surveyLogs(scope.folder, scope.known, label);
+    const logs = survey.logs.filter(({ file }) => scope.files.includes(file));
+    this.#index(logs, label);
+    await this.#checkLogs(scope, survey, logs, label);
+    if (scope.root !== null) {
+      this.#checkNeighbours(scope, logs, label);
+      this.#checkOrphans(scope, label);
+    }
+    await this.#checkSpans(scope, 0);
+    this.#dispatches.endPass();
+    for (let pass = 1; pass < this.#dispatches.passes; pass++) {
+      this.#dispatches.begin(pass);
+      await this.#rescan(scope, logs, (record, log, line) => this.#dispatches.take(record, log, "", line, pass));
+      await this.#checkSpans(scope, pass);
+      this.#dispatches.endPass();
+    }
+    if (!this.#dispatches.hasCopies) return;
+    await this.#rescan(scope, logs, (record, log, line) => {
+      this.#dispatches.compare(record, label(logs[log]?.file ?? ""), line);
+    });
+  }
+
+  /** Two files of one log contradict each other, even where one is a copy. */
+  #index(logs: readonly SurveyedLog[], label: (file: string) => string): void {
+    for (const [i, { log, file }] of logs.entries()) {
+      if (log === null) continue;
+      const first = this.#logs.get(log);
+      if (first === undefined) this.#logs.set(log, i);
+      else
+        this.#findings.add(
+          "CONFLICT",
+          label(file),
+          null,
+          `it claims to be the log in ${label(logs[first]?.file ?? "")}`,
+        );
+    }
+  }
+
+  async #checkLogs(
+    scope: Scope,
+    survey: Survey,
+    logs: readonly SurveyedLog[],
+    label: (file: string) => string,
+  ): Promise<void> {
+    const { strict = false, allowOpen = null, trust, onProgress } = this.#options;
+    const totalBytes = onProgress === undefined ? 0 : sizeOf(scope.folder, scope.files);
+    for (const [index, { file, log }] of logs.entries()) {
+      try {
+        const checked = await checkLog({
+          folder: scope.folder,
+          file,
+          log,
+          claims: claimsOn(survey, file, log),
+          label,
+          checks: this.#checks,
+          strict,
+          allowOpen,
+          findings: this.#findings,
+          onRecord: (record, line) => this.#take(record, index, label(file), line),
+          onBytes: (bytes) => {
+            this.#counts.bytes += bytes;
+            onProgress?.({ bytes: this.#counts.bytes, totalBytes, logs: index, totalLogs: logs.length });
+          },
+        });
+        this.#counts.logs++;
+        this.#counts.lines += checked.lines;
+        this.#counts.heads += checked.heads;
+        if (trust !== undefined && checked.unsignedHeads > 0) {
+          this.#findings.add("UNSIGNED_HEAD", checked.latestName, null, "it bears no signature");
+        }
+      } catch (error) {
+        this.#findings.add("UNREADABLE", label(file), null, wordOf(error));
+      }
+    }
+  }
+
+  #take(record: LogRecord, log: number, file: string, line: number): void {
+    if (record.record === "receipt") this.#counts.receipts++;
+    if (record.record === "intent") this.#counts.intents++;
+    if (record.record === "late_settlement") this.#counts.late_settlements++;
+    if (record.record === "prune") this.#pruned.set(record.log, record.file);
+    if (record.record === "segment_close" && record.next !== null)
+      this.#nexts.push({ file, line, next: record.next.log });
+    this.#dispatches.take(record, log, file, line, 0);
+  }
+
+  readonly #nexts: { readonly file: string; readonly line: number; readonly next: string }[] = [];
+
+  /** The logs that a session's logs name as the ones before and after them. */
+  #checkNeighbours(scope: Scope, logs: readonly SurveyedLog[], label: (file: string) => string): void {
+    const files = new Set(scope.files);
+    for (const { file, previous } of logs) {
+      if (previous === null) continue;
+      const there = previous.log === null ? files.has(previous.file) : this.#logs.has(previous.log);
+      if (!there) this.#lacks(label(file), 1, previous.log, label(previous.file));
+    }
+    for (const { file, line, next } of this.#nexts) if (!this.#logs.has(next)) this.#lacks(file, line, next, next);
+  }
+
+  #lacks(file: string, line: number, log: string | null, name: string): void {
+    if (log !== null && this.#pruned.has(log)) this.#findings.add("PRUNED", name, null, "it was removed on purpose");
+    else this.#findings.add("MISSING_SEGMENT", file, line, `it names ${name}, which is not there`);
+  }
+
+  /** Heads of logs that are not there. */
+  #checkOrphans(scope: Scope, label: (file: string) => string): void {
+    const told = new Set<string>();
+    for (const name of readdirSync(scope.folder)) {
+      const found = logOfHeadFile(name);
+      if (found === null || found.kind === "next" || this.#logs.has(found.log) || told.has(found.log)) continue;
+      told.add(found.log);
+      if (this.#pruned.has(found.log))
+        this.#findings.add("PRUNED", label(name), null, "its log was removed on purpose");
+      else this.#findings.add("LOST_LOG", label(name), null, "the log that it vouches for is not there");
+    }
+  }
+
+  async #checkSpans(scope: Scope, pass: number): Promise<void> {
+    for (const name of scope.spans) {
+      const file = `${SPANS_FOLDER}/${name}`;
+      try {
+        const read = await readSpanClaims(join(scope.root ?? "", file), ({ dispatchId, log, line }) => {
+          if (pass === 0) this.#counts.span_claims++;
+          const index = this.#logs.get(log);
+          const there =
+            index === undefined ? pass > 0 || this.#pruned.has(log) : this.#dispatches.hasReceipt(dispatchId, index);
+          if (there !== false) return;
+          const message = `its span names a durable receipt of dispatch ${dispatchId} in log ${log}, which is not there`;
+          this.#findings.add("MISSING_RECEIPT", file, line, message);
+        });
+        if (pass > 0) continue;
+        for (const line of read.unreadable)
+          this.#findings.add("UNREADABLE_SPANS", file, line, "it is no export request");
+        if (read.torn !== null) this.#findings.add("TORN_SPAN", file, read.torn, "it was not written to its end");
+      } catch (error) {
+        if (pass === 0) this.#findings.add("UNREADABLE_SPANS", file, null, wordOf(error));
+      }
+    }
+  }
+
+  /** Reads all logs once more; what is wrong with them was told before. */
+  async #rescan(
+    { folder }: Scope,
+    logs: readonly SurveyedLog[],
+    take: (record: LogRecord, log: number, line: number) => void,
+  ): Promise<void> {
+    for (const [index, { file }] of logs.entries()) {
+      try {
+        await readLines(join(folder, file), (line, number) => {
+          const { record } = parseLine(line, false);
+          if (record !== null) take(record, index, number);
+        });
+      } catch {
+        // Told on the first pass.
+      }
+    }
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(LINES))
+    .sort();
+}
+
+function sizeOf(folder: string, files: readonly string[]): number {
+  return files.reduce((bytes, file) => bytes + (statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
+/** What went wrong, for people: the system's code, or the message of our own check. */
+function wordOf(error: unknown): string {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  return String(code ?? message ?? "it cannot be read");
+}

@@ -1,0 +1,37 @@
+/** `verifyLog`: what can be said about a receipt log, or about a folder of them, offline. */
+
+import { kindOf, ToolspanError } from "@toolspan/core";
+import { CHECKS } from "./checks.ts";
+import { Verification } from "./verification.ts";
+import type { VerifyOptions } from "./verify-options.ts";
+import type { VerifyReport } from "./verify-report.ts";
+
+/**
+ * Checks a receipt log offline, with nothing but its files.
+ *
+ * A file is checked with its heads. A folder is a state root (`receipts/`, and `spans/` to compare with) or a folder of logs; then what logs say of each other, copies of one record, intents without a receipt, and spans that name a durable receipt are checked too.
+ * It answers integrity, authenticity and completeness apart, and lists what it did not check. Without `trust` the best answer is "consistent", which whoever can write the files can arrange.
+ *
+ * @param path A log, a state root, or a folder of logs.
+ * @returns A report; `exitCode` follows the table in `docs/trust.md`. Trouble with files is part of the report.
+ * @throws TOOLSPAN_INVALID_OPTION for a bad path or option.
+ */
+export async function verifyLog(path: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const { allowOpen, strict, trust } = options;
+  if (typeof path !== "string" || path === "") throw invalid("path", "a file or a folder", kindOf(path));
+  if (allowOpen !== undefined && !(Number.isSafeInteger(allowOpen) && allowOpen >= 0)) {
+    throw invalid(
+      "allowOpen",
+      "an integer >= 0",
+      typeof allowOpen === "number" ? String(allowOpen) : kindOf(allowOpen),
+    );
+  }
+  if (strict !== undefined && typeof strict !== "boolean") throw invalid("strict", "true or false", kindOf(strict));
+  if (trust !== undefined && typeof trust !== "string")
+    throw invalid("trust", "a verifier key or a path", kindOf(trust));
+  return new Verification(path, options, CHECKS).run();
+}
+
+function invalid(option: string, expected: string, received: string): ToolspanError {
+  return new ToolspanError("TOOLSPAN_INVALID_OPTION", { subject: "verifyLog", option, expected, received });
+}

@@ -1,0 +1,19 @@
+/** What may be asked of the verifier. */
+
+export interface VerifyOptions {
+  /** Accepts logs without a closing line that have at most this many lines beyond their last head, integer >= 0. */
+  readonly allowOpen?: number;
+  /** Also derives each line anew, with an implementation that no writer uses. */
+  readonly strict?: boolean;
+  /** Verifier key or path of a policy file: asks who wrote the log. Unsigned heads cannot answer that. */
+  readonly trust?: string;
+  /** Called now and then while it runs. */
+  readonly onProgress?: (progress: VerifyProgress) => void;
+}
+
+export interface VerifyProgress {
+  readonly bytes: number;
+  readonly totalBytes: number;
+  readonly logs: number;
+  readonly totalLogs: number;
+}

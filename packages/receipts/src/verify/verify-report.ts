@@ -1,0 +1,77 @@
+/** The report of a verification: three answers, what was found, what was not checked. */
+
+import type { Answer, Finding, Findings } from "./findings.ts";
+
+export interface VerifyCounts {
+  readonly logs: number;
+  readonly lines: number;
+  readonly receipts: number;
+  readonly intents: number;
+  readonly late_settlements: number;
+  /** Entries in the files of heads. */
+  readonly heads: number;
+  /** Spans that name a durable receipt. */
+  readonly span_claims: number;
+  readonly bytes: number;
+}
+
+export interface VerifyReport {
+  /** As it was given. */
+  readonly path: string;
+  /** 0 what was asked holds; 1 something contradicts; 2 it cannot be said. 64 is the command line's own, for bad usage. */
+  readonly exitCode: 0 | 1 | 2;
+  /** `CONSISTENT` says that lines, links and heads agree; it is not a word about who wrote them. */
+  readonly verdict: "CONSISTENT" | "CONTRADICTION" | "CANNOT_SAY";
+  /** Were the lines changed since the heads beside them were written? */
+  readonly integrity: Answer;
+  /** Who wrote them? Asked with `trust` only. */
+  readonly authenticity: Answer;
+  /** Is everything there? Without a head kept elsewhere this is never `ok`. */
+  readonly completeness: Answer;
+  /** Contradictions first, then what cannot be said; at most 1,000 of each. */
+  readonly findings: readonly Finding[];
+  /** What is worth knowing and changes nothing. */
+  readonly notes: readonly Finding[];
+  /** Findings and notes beyond those listed. */
+  readonly leftOff: number;
+  readonly notChecked: readonly string[];
+  readonly counts: VerifyCounts;
+}
+
+const VERDICT_WORDS = { 0: "CONSISTENT", 1: "CONTRADICTION", 2: "CANNOT_SAY" } as const;
+
+export interface ReportFacts {
+  readonly path: string;
+  readonly trusted: boolean;
+  readonly strict: boolean;
+  readonly folder: boolean;
+  readonly spans: boolean;
+  readonly counts: VerifyCounts;
+}
+
+export function toReport(
+  findings: Findings,
+  { path, trusted, strict, folder, spans, counts }: ReportFacts,
+): VerifyReport {
+  const completeness = findings.answer("completeness");
+  return {
+    path,
+    exitCode: findings.exitCode,
+    verdict: VERDICT_WORDS[findings.exitCode],
+    integrity: findings.answer("integrity"),
+    authenticity: trusted ? findings.answer("authenticity") : "unknown",
+    completeness: completeness === "bad" ? "bad" : "unknown",
+    findings: findings.problems,
+    notes: findings.notes,
+    leftOff: findings.leftOff,
+    notChecked: [
+      ...(trusted ? [] : ["who wrote it: whoever can write these files can write all of them anew"]),
+      "whether newer lines or whole logs were cut: only a head kept elsewhere can show that",
+      "whether every tool call was recorded, and whether what was recorded is true",
+      ...(folder ? [] : ["the logs before and after this one"]),
+      ...(spans ? [] : ["spans: there are none here to compare with"]),
+      ...(strict ? [] : ["that each line is the canonical form of what it holds: asked with strict"]),
+    ],
+    counts,
+  };
+}
