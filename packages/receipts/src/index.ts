@@ -3,7 +3,7 @@
 export type { ReceiptPolicy } from "./audit-recorder.ts";
 export type { ReceiptFunction } from "./function-outlet.ts";
 export { type LocalReceiptSink, type LocalReceiptSinkOptions, localReceiptSink } from "./local-receipt-sink.ts";
-export { stateRoot } from "./log/state-root.ts";
+export { stateRoot, stateRoot } from "./log/state-root.ts";
 export type { Chain, Envelope } from "./records/envelope.ts";
 export type { Erasure } from "./records/erasure.ts";
 export type { JsonSchema } from "./records/field.ts";
@@ -18,6 +18,7 @@ export type { Recovery } from "./records/recovery.ts";
 export type { SegmentClose } from "./records/segment-close.ts";
 export type { Previous, SegmentOpen, Writer } from "./records/segment-open.ts";
 export type { Answer, Finding } from "./verify/findings.ts";
+export { type ReadRecord, readRecords } from "./verify/read-records.ts";
 export { type Question, VERDICTS, type Verdict, type VerdictFacts } from "./verify/verdicts.ts";
 export { verifyLog } from "./verify/verify-log.ts";
 export type { VerifyOptions, VerifyProgress } from "./verify/verify-options.ts";

@@ -65,6 +65,17 @@ export async function readLines(
   }
 }
 
+/** The same lines one at a time, for readers that may stop early; the tail is not told. */
+export function* linesOf(path: string): Generator<Line, void, void> {
+  const fd = openRegular(path);
+  try {
+    const reader = new ChunkReader(fd, MAX_LINE_BYTES);
+    while (reader.fill() > 0) for (let line = reader.next(); line !== null; line = reader.next()) yield line;
+  } finally {
+    closeSync(fd);
+  }
+}
+
 class ChunkReader {
   readonly #fd: number;
   readonly #maxBytes: number;
