@@ -3,7 +3,7 @@
 export type { ReceiptPolicy } from "./audit-recorder.ts";
 export type { ReceiptFunction } from "./function-outlet.ts";
 export { type LocalReceiptSink, type LocalReceiptSinkOptions, localReceiptSink } from "./local-receipt-sink.ts";
-export { stateRoot, stateRoot } from "./log/state-root.ts";
+export { stateRoot } from "./log/state-root.ts";
 export type { Chain, Envelope } from "./records/envelope.ts";
 export type { Erasure } from "./records/erasure.ts";
 export type { JsonSchema } from "./records/field.ts";
