@@ -1,0 +1,54 @@
+/** The stack that the demo runs every tool call through, and what it left on disk. */
+
+import { join } from "node:path";
+import { classifyTranscript, jsonSchemaValidator } from "@toolspan/agent";
+import { createDispatcher, type Dispatcher } from "@toolspan/core";
+import { autoApprove, withConsent, withTimeout } from "@toolspan/middleware";
+import { withAuditLog } from "@toolspan/receipts";
+import { jsonlSink, withTelemetry } from "@toolspan/telemetry";
+
+export interface DemoStack {
+  readonly dispatcher: Dispatcher;
+  /** As it is written in a program. */
+  readonly listed: string;
+  /** How many runs may go on at the same time. */
+  readonly concurrency: number;
+  /** The file that holds the spans; null as long as there are none. */
+  spansFile(): string | null;
+  /** Closes log and span file. */
+  close(): Promise<void>;
+}
+
+const MAX_TOOL_MS = 30_000;
+/** Many receipts share one sync of one log; a sync of one log among many serves one receipt. */
+const CONCURRENCY = { oneLog: 64, logPerSession: 4 };
+/** Closing a few hundred logs takes a sync for each. */
+const CLOSE_MS = 60_000;
+
+/**
+ * Makes the demo's dispatcher.
+ *
+ * What it writes depends on nothing but its arguments: samplers, switches and providers of the environment are left alone.
+ *
+ * @param folder State folder; gets `spans/` and `receipts/`.
+ * @param oneLog One receipt log for all sessions, for more sessions than a process keeps logs open.
+ */
+export function makeDemoStack(folder: string, oneLog: boolean): DemoStack {
+  const spans = jsonlSink({ dir: join(folder, "spans"), env: {} });
+  const dispatcher = createDispatcher(
+    [
+      withAuditLog({ sink: "local", stateDir: folder, log: oneLog ? "process" : "session", flushTimeoutMs: CLOSE_MS }),
+      withTelemetry({ sink: spans, isolated: true, env: {}, captureContent: false, serviceName: "toolspan-demo" }),
+      withTimeout({ maxMs: MAX_TOOL_MS }),
+      withConsent(autoApprove),
+    ],
+    { classify: classifyTranscript, validator: jsonSchemaValidator() },
+  );
+  return {
+    dispatcher,
+    listed: "[withAuditLog, withTelemetry, withTimeout, withConsent(auto)]",
+    concurrency: oneLog ? CONCURRENCY.oneLog : CONCURRENCY.logPerSession,
+    spansFile: () => spans.path,
+    close: () => dispatcher.close(),
+  };
+}

@@ -1,0 +1,105 @@
+/** The words that the command understands: commands, options, examples, exit codes. */
+
+import { readFileSync } from "node:fs";
+import { Command, InvalidArgumentError } from "commander";
+import type { Console } from "./console.ts";
+import { demo } from "./demo.ts";
+import type { ExitCode } from "./exit-code.ts";
+import { show } from "./show.ts";
+import { terminalText } from "./terminal-text.ts";
+import { verify } from "./verify.ts";
+
+const EXIT_CODES = `
+Exit codes:
+  0   what was asked holds
+  1   damage, a contradiction, or a run that could not be replayed
+  2   cannot say: nothing there, no closing line, a log that is still written
+  64  wrong usage
+  70  a fault of the command itself`;
+
+/** Builds the parser; each command reports its exit code through `end`. */
+export function makeProgram(console: Console, end: (code: ExitCode) => void): Command {
+  const program = new Command("toolspan")
+    .description("A span and a receipt for every tool call an AI agent makes.")
+    .version(readVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => console.out.write(text),
+      writeErr: (text) => console.err.write(text),
+      outputError: (text, write) => write(`toolspan: ${oneLine(text)}\n`),
+      getOutHasColors: () => console.out.live,
+      getErrHasColors: () => console.err.live,
+    })
+    .addHelpText("after", EXIT_CODES);
+
+  program
+    .command("demo")
+    .description("replay recorded agent runs through the loop: a trace and a receipt for every tool call")
+    .option(
+      "--runs <file>",
+      "recorded conversations, OpenAI chat format, one JSON object a line (default: 28 that come with it)",
+    )
+    .option(
+      "--out <dir>",
+      "where spans/ and receipts/ go (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)",
+    )
+    .option("--json", "print one JSON object and nothing else")
+    .addHelpText("after", examples("toolspan demo", "toolspan demo --runs runs.jsonl --out audit --json"))
+    .action(async (options: { runs?: string; out?: string; json?: true }) => end(await demo(console, options)));
+
+  program
+    .command("verify")
+    .description("check receipts: the chain of each log, its heads, and the spans beside it")
+    .argument("<path>", "a receipt log, or a folder with receipts/ (and spans/)")
+    .option(
+      "--allow-open <n>",
+      "accept a log without a closing line, and up to n lines beyond its last head",
+      wholeNumber,
+    )
+    .option("--strict", "derive every line again with a second, independent implementation")
+    .option("--trust <file>", "verifier key or policy file: answer who wrote it, too")
+    .option("--json", "print one JSON object and nothing else")
+    .addHelpText("after", examples("toolspan verify .toolspan", "toolspan verify audit --strict --json"))
+    .action(async (path: string, options: { allowOpen?: number; strict?: true; trust?: string; json?: true }) =>
+      end(await verify(console, path, options)),
+    );
+
+  program
+    .command("show")
+    .description("draw a run as a waterfall: every layer of every tool call, when, for how long, and how it ended")
+    .argument("<session|file>", "a conversation's id, or a file of spans or receipts")
+    .option("--out <dir>", "where to look for a session (default: as with demo)")
+    .option("--json", "print one JSON object and nothing else")
+    .addHelpText("after", examples("toolspan show airline-0-0", "toolspan show audit/spans/1.jsonl"))
+    .action(async (subject: string, options: { out?: string; json?: true }) =>
+      end(await show(console, subject, options)),
+    );
+
+  return program;
+}
+
+function examples(...lines: readonly string[]): string {
+  return ["", "Examples:", ...lines.map((line) => `  ${line}`), EXIT_CODES].join("\n");
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Expected a whole number, such as 0 or 100.");
+}
+
+/** Commander's message as one line: what it quotes came from outside. */
+function oneLine(text: string): string {
+  return terminalText(
+    text
+      .trim()
+      .replace(/^error: /, "")
+      .replaceAll("\n", " "),
+  );
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return (manifest as { readonly version: string }).version;
+}
