@@ -47,19 +47,25 @@ const CUTS: readonly Cut[] = [
  */
 export function limitAudit(audit: AuditBlob): AuditBlob {
   const { limited, pointers } = plainCopy(audit);
-  let current = named(limited, pointers);
+  let current = limited;
+  let gone: readonly string[] = pointers;
   for (const cut of CUTS) {
-    if (sizeOf(current) <= MAX_AUDIT_BYTES) return current;
+    const fitting = fit(current, gone);
+    if (fitting !== undefined) return fitting;
     const next = cut(current);
-    const kept = pointers.filter((pointer) => !next.pointers.some((gone) => pointer.startsWith(`${gone}/`)));
-    pointers.splice(0, pointers.length, ...kept, ...next.pointers);
-    current = named(next.audit, pointers);
+    current = next.audit;
+    gone = [
+      ...gone.filter((pointer) => !next.pointers.some((outer) => pointer.startsWith(`${outer}/`))),
+      ...next.pointers,
+    ];
   }
-  return sizeOf(current) <= MAX_AUDIT_BYTES ? current : { ...current, truncated: [""] };
+  return fit(current, gone) ?? { truncated: [""] };
 }
 
-function named({ truncated: _, ...audit }: AuditBlob, pointers: readonly string[]): AuditBlob {
-  return pointers.length === 0 ? audit : { ...audit, truncated: [...pointers] };
+/** The blob with the names of what went, or with the whole document's; undefined where even that is too large. */
+function fit(audit: AuditBlob, gone: readonly string[]): AuditBlob | undefined {
+  const named = gone.length === 0 ? audit : { ...audit, truncated: gone };
+  return [named, { ...audit, truncated: [""] }].find((blob) => sizeOf(blob) <= MAX_AUDIT_BYTES);
 }
 
 /** A copy that nobody can change afterwards, with every text cut that stands at the top or as the reason of a consent. */

@@ -97,11 +97,17 @@ function complete(run: DispatchRun, answer: ToolResult, audit: AuditBlob | undef
   const executed = run.attempts > 0;
   const executionDurationMs = run.executionMs;
   const isShared = run.plan.recorders.length > 0; // a recorder's word is added to a copy
+  if (audit === undefined && answer.audit !== undefined) return complete(run, withoutAudit(answer), undefined);
   if (!isShared && audit === undefined && answer.toolCallId === toolCallId && answer.executed === executed) {
     if (answer.executionDurationMs === executionDurationMs) return answer as DispatchResult;
   }
   const completed = { ...answer, toolCallId, executed, executionDurationMs };
   return audit === undefined ? completed : { ...completed, audit };
+}
+
+/** Only an object is audit. */
+function withoutAudit({ audit: _, ...answer }: ToolResult): ToolResult {
+  return answer;
 }
 
 /** The blob as it leaves: redacted, within its size, and without a reference to a receipt that is not this dispatch's. */
