@@ -147,6 +147,7 @@ describe("canonicalJson refuses", () => {
     ["a long empty array", new Array(2 ** 32 - 1), "sparse_array", "/0"],
     ["a class instance", { p: new Point() }, "class_instance", "/p"],
     ["an object that inherits", Object.create({ a: 1 }), "class_instance", ""],
+    ["one whose line of prototypes ends early", Object.create(Object.create(null)), "class_instance", ""],
     ["a subclass of Array", new (class extends Array {})(), "class_instance", ""],
     ["an error", { e: new Error("secret") }, "class_instance", "/e"],
     ["a regular expression", /secret/, "class_instance", ""],
