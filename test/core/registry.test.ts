@@ -196,6 +196,10 @@ describe("createToolRegistry", () => {
       toolArgs: { city: "Ulm" },
       callId: "c1",
     });
+    expect(registry.toCall("t", { sideEffectLevel: "none", idempotent: false })).toMatchObject({
+      sideEffectLevel: "read_only",
+      idempotent: true,
+    });
     expect(registry.toCall("u", { toolArgs: 1 })).toEqual({ toolName: "u", known: false, toolArgs: 1 });
     expect(registry.handler("u")).toBeUndefined();
   });

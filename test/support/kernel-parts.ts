@@ -47,3 +47,8 @@ export async function drain(result: ToolResult): Promise<unknown[]> {
 export function statusLine({ status, errorCategory }: ToolResult): string {
   return `${status}/${errorCategory ?? "-"}`;
 }
+
+/** The object with a `then` of another making. */
+export function withThen(target: object, then: PropertyDescriptor): unknown {
+  return Object.defineProperty(target, ["then"].join(), then);
+}
