@@ -1,4 +1,5 @@
 // Laws of withTimeout: observing changes nothing, aborting settles at the deadline, and no timer outlives its call.
+import { getEventListeners } from "node:events";
 import { plainHasher } from "@toolspan/canonical/hash";
 import {
   createDispatcher,
@@ -158,6 +159,22 @@ describe("a call that takes too long, aborted", () => {
     outer.abort(new DOMException("user", "AbortError"));
     const { result } = await settled(stopped);
     expect([result.status, seen === outer.signal, seen?.reason]).toEqual(["aborted", false, outer.signal.reason]);
+  });
+
+  it("shares one listener with calls that begin before the tool has settled late", async () => {
+    const { signal } = new AbortController();
+    const layer = withTimeout({ maxMs: 100, onBreach: "abort" });
+    const start = (ms: number): Promise<unknown> =>
+      dispatchOnce([layer], { toolName: "t", signal }, () => later(ms, 0));
+    const calls = [start(160)];
+    await vi.advanceTimersByTimeAsync(150);
+    calls.push(start(90));
+    await vi.advanceTimersByTimeAsync(20);
+    calls.push(start(90));
+    await vi.advanceTimersByTimeAsync(20);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    await settled(Promise.all(calls));
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
   it("abandons the layers inside, and what the tool does later is a late settlement, not another outcome", async () => {
