@@ -72,6 +72,6 @@ function durationLabels({ dispatch, finalErrorType }: ObservedOutcome, tool: str
     [ATTR_GEN_AI_TOOL_NAME]: tool,
     ...(type === undefined ? {} : { [ATTR_GEN_AI_TOOL_TYPE]: type }),
     ...(agentName === undefined ? {} : { [ATTR_GEN_AI_AGENT_NAME]: agentName }),
-    ...(finalErrorType === undefined ? {} : { [ATTR_ERROR_TYPE]: finalErrorType }),
+    ...(finalErrorType === undefined ? {} : { [ATTR_ERROR_TYPE]: toWord(finalErrorType) }),
   };
 }

@@ -18,6 +18,7 @@ import { MirrorSpan } from "./mirror-span.ts";
 import type { SpanStarter } from "./private-tracer.ts";
 import { isReadable, type SpanResource, type SpanScope, type SpanSink } from "./readable-span.ts";
 import { ATTR_ERROR_TYPE } from "./semconv.ts";
+import { toWord } from "./words.ts";
 
 /** What the spans of one dispatch, run or model call share. */
 export interface SpanHome {
@@ -139,7 +140,7 @@ export class LiveSpan {
     if (this.#failed) return;
     this.#failed = true;
     const status = message === undefined ? ERROR : { ...ERROR, message };
-    this.set((span) => span.setAttribute(ATTR_ERROR_TYPE, errorType).setStatus(status));
+    this.set((span) => span.setAttribute(ATTR_ERROR_TYPE, toWord(errorType)).setStatus(status));
   }
 
   /** Ends the span, failed if there is an `errorType`; later calls do nothing. */

@@ -35,7 +35,7 @@ import {
   OPERATION_INVOKE_AGENT,
 } from "./semconv.ts";
 import type { TelemetrySetup } from "./telemetry-setup.ts";
-import { errorTypeOfThrown } from "./words.ts";
+import { errorTypeOfThrown, toWord } from "./words.ts";
 
 interface Operation {
   readonly name: string;
@@ -166,5 +166,5 @@ function reported(said: OperationReport): Attributes {
 }
 
 function failure(errorType: string | undefined): Attributes {
-  return errorType === undefined ? {} : { [ATTR_ERROR_TYPE]: errorType };
+  return errorType === undefined ? {} : { [ATTR_ERROR_TYPE]: toWord(errorType) };
 }

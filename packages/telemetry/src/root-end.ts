@@ -25,10 +25,11 @@ import {
 } from "./semconv.ts";
 import type { TelemetrySetup } from "./telemetry-setup.ts";
 import { categoryOf, isScopeViolation, resultHash } from "./tool-call-span.ts";
+import { toWord } from "./words.ts";
 
 /** The exception as an event: its type, and nothing that it says. */
 export function exceptionEvent(errorType: string | undefined): [string, Attributes] {
-  return [EVENT_EXCEPTION, { [ATTR_EXCEPTION_TYPE]: errorType ?? OTHER }];
+  return [EVENT_EXCEPTION, { [ATTR_EXCEPTION_TYPE]: errorType === undefined ? OTHER : toWord(errorType) }];
 }
 
 export function describeEnd(root: LiveSpan, outcome: ObservedOutcome, setup: TelemetrySetup): void {

@@ -137,7 +137,7 @@ function attributesOf(outcome: ObservedOutcome, options: RecordOptions): ToolCal
     session_id: call.turn.sessionId ?? null,
     ...(persona === undefined ? {} : { persona }),
     ...(mode === undefined ? {} : { mode }),
-    ...(finalErrorType === undefined ? {} : { error_type: finalErrorType }),
+    ...(finalErrorType === undefined ? {} : { error_type: toWord(finalErrorType) }),
     ...(category === undefined ? {} : { error_category: category }),
     ...(options.captureContent && typeof result.error === "string" ? { error: result.error } : {}),
     ...(options.captureContent ? { result_hash: resultHash(outcome) } : {}),
@@ -173,8 +173,13 @@ function eventsOf(outcome: ObservedOutcome, { captureContent }: RecordOptions): 
 }
 
 function toChildSpan(run: LayerRun, clock: Clock): ToolCallChildSpan {
-  const { name, ...record } = toLayerRecord(run, clock);
-  return { name: `${PREFIX_SPAN}${name}`, duration_ms: elapsedMs(run.startedAt, run.endedAt), ...record };
+  const { name, error_type, ...record } = toLayerRecord(run, clock);
+  return {
+    name: `${PREFIX_SPAN}${name}`,
+    duration_ms: elapsedMs(run.startedAt, run.endedAt),
+    ...record,
+    ...(error_type === undefined ? {} : { error_type: toWord(error_type) }),
+  };
 }
 
 /** True when the call was stopped by what it was allowed to do. */
