@@ -1,8 +1,10 @@
 // Laws of receipts in a run: without the receipt that the policy demands, nothing more runs.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createAgent, type ScriptStep, scriptedModel } from "@toolspan/agent";
-import { createDispatcher, createToolRegistry, diagnostics, type RecorderReply } from "@toolspan/core";
+import { createDispatcher, createToolRegistry, diagnostics, type RecorderReply, recorderCaller } from "@toolspan/core";
 import { describe, expect, test } from "vitest";
-import { type Watching, watching } from "./watching.ts";
+import { noHasher, type Watching, watching } from "./watching.ts";
 
 const calls = (count: number): ScriptStep => ({ toolCalls: Array.from({ length: count }, () => ({ name: "work" })) });
 const durable: RecorderReply = { receipt: { level: "durable" } };
@@ -179,5 +181,35 @@ describe("with prefetchNextTurn", () => {
     });
     await agent.run("go");
     expect(order).toEqual(["receipt", "model"]);
+  });
+
+  test("nothing of a run is kept when it is over", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const errors: WeakRef<Error>[] = [];
+    const recorder = recorderCaller({
+      name: "with_record",
+      defaultHasher: noHasher,
+      async record() {
+        const error = new Error("disk full");
+        errors.push(new WeakRef(error));
+        return { receipt: { level: "failed" }, failure: { error } };
+      },
+      async flush() {},
+      async close() {},
+    });
+    const dispatcher = createDispatcher([recorder], { deferReceipts: true });
+    const tools = createToolRegistry([{ name: "work", execute: () => "done" }]);
+    const model = scriptedModel({ steps: [calls(1), { text: "done" }] });
+    const run = async (): Promise<string> => {
+      const agent = createAgent({ name: "clerk", model, tools, dispatcher, prefetchNextTurn: true });
+      return (await agent.run("go")).stopReason;
+    };
+    expect(await run()).toBe("receipt_failed");
+    const collected = (): readonly boolean[] => {
+      collect();
+      return errors.map((error) => error.deref() === undefined);
+    };
+    await expect.poll(collected).toEqual([true]);
   });
 });

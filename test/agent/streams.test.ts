@@ -74,6 +74,34 @@ describe("an aborted stream", () => {
     expect(watch.outcomes).toHaveLength(1);
   });
 
+  test("that knows of no signal is closed through its iterator", async () => {
+    const { agent, watch } = agentOver(
+      () => {
+        let close = (_: IteratorResult<string>): void => {};
+        return {
+          next: () =>
+            new Promise<IteratorResult<string>>((resolve) => {
+              close = resolve;
+            }),
+          async return() {
+            close({ done: true, value: undefined });
+            return { done: true, value: undefined };
+          },
+          [Symbol.asyncIterator]() {
+            return this;
+          },
+        };
+      },
+      { deadlineMs: 100 },
+    );
+    const run = agent.run("go");
+    await vi.advanceTimersByTimeAsync(100);
+    const result = await run;
+    expect(result.stopReason).toBe("deadline");
+    expect(result.calls[0]?.result).not.toBeNull();
+    expect(watch.outcomes).toHaveLength(1);
+  });
+
   test("that is deaf is left behind after the grace", async () => {
     const { agent } = agentOver(
       async function* () {

@@ -1,4 +1,6 @@
 // Laws of recorded conversations: read line by line, refused by place, and never half believed.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { readTranscripts, type TranscriptLine, toTranscript } from "@toolspan/agent";
 import { ToolspanError } from "@toolspan/core";
 import fc from "fast-check";
@@ -162,13 +164,16 @@ describe("readTranscripts", () => {
   test("passes over a line that is too long without keeping it, and goes on", async () => {
     let most = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
-      const chunk = Buffer.alloc(1024 * 1024, 0x20);
       for (let n = 0; n < 300; n += 1) {
-        yield chunk;
-        if (n % 50 === 0) most = Math.max(most, process.memoryUsage().arrayBuffers);
+        yield Buffer.alloc(1024 * 1024, 0x20);
+        if (n % 50 !== 0) continue;
+        collect();
+        most = Math.max(most, process.memoryUsage().arrayBuffers);
       }
       yield Buffer.from(`\n${good("a")}\n`);
     }
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
     const before = process.memoryUsage().arrayBuffers;
     const lines = await read(endless(), { maxLineBytes: 2 * 1024 * 1024 });
     expect(lines.map(({ line, run, error }) => [line, run?.id ?? error?.details.received])).toEqual([

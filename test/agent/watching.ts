@@ -1,7 +1,9 @@
 /** An observer and a recorder that keep what they are told, to hold a run against what it says of itself. */
 
 import {
+  type Digest,
   type DispatchOutcome,
+  type Hasher,
   type LateSettlement,
   type ModelInfo,
   type OperationReport,
@@ -35,6 +37,18 @@ const noSpan = {
   end() {},
 };
 
+const digest: Digest = { hash: "sha256:none", redacted: [] };
+
+/** A hasher for tests that look at no hash. */
+export const noHasher: Hasher = {
+  mode: "sha256",
+  redact: [],
+  value: () => digest,
+  text: () => digest,
+  sequence: () => ({ push() {}, end: () => digest }),
+  plain: () => null,
+};
+
 /**
  * @param write What becomes of each receipt. Default: written at once.
  * @param late Hears of late settlements.
@@ -45,15 +59,6 @@ export function watching(
 ): Watching {
   const outcomes: DispatchOutcome[] = [];
   const operations: SeenOperation[] = [];
-  const digest = { hash: "sha256:none", redacted: [] };
-  const hasher = {
-    mode: "sha256" as const,
-    redact: [],
-    value: () => digest,
-    text: () => digest,
-    sequence: () => ({ push() {}, end: () => digest }),
-    plain: () => null,
-  };
   const watch = async <T>(
     kind: "run" | "model",
     info: RunInfo | ModelInfo,
@@ -93,7 +98,7 @@ export function watching(
   });
   const recorder = recorderCaller({
     name: "with_record",
-    defaultHasher: hasher,
+    defaultHasher: noHasher,
     record: (outcome) => {
       outcomes.push(outcome);
       return write(outcome);

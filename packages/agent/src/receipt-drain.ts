@@ -8,7 +8,6 @@ const drains = new WeakMap<Dispatcher, ReceiptDrain>();
 export class ReceiptDrain {
   readonly #dispatcher: Dispatcher;
   readonly #runs = new Set<RunStop>();
-  #last: Promise<void> = Promise.resolve();
 
   private constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
@@ -26,13 +25,8 @@ export class ReceiptDrain {
     return () => void this.#runs.delete(stop);
   }
 
-  /** Resolves when every receipt that was open is written or has stopped the runs. One at a time, so that none is missed. */
-  wait(): Promise<void> {
-    this.#last = this.#last.then(() => this.#drain());
-    return this.#last;
-  }
-
-  async #drain(): Promise<void> {
+  /** Resolves when every receipt that was open is written, or has stopped the runs. */
+  async wait(): Promise<void> {
     try {
       await this.#dispatcher.drain();
     } catch (error) {
