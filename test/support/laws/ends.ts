@@ -5,7 +5,7 @@ import { answer, counting, drain, echo, gate, named, pass, statusLine, turn } fr
 import type { Law } from "../law.ts";
 import { recordingObserver } from "../recording-observer.ts";
 import { durable, recordingRecorder } from "../recording-recorder.ts";
-import { throwingObserver } from "../throwing-observer.ts";
+import { OBSERVER_PLACES, throwingObserver } from "../throwing-observer.ts";
 
 export const END_LAWS: readonly Law[] = [
   {
@@ -136,8 +136,11 @@ export const END_LAWS: readonly Law[] = [
         scope.event("e");
         return next(call);
       });
+      const broken = [OBSERVER_PLACES, ...OBSERVER_PLACES.map((place) => [place])].map((places) =>
+        throwingObserver(places),
+      );
       const other = recordingObserver({ name: "other" }).caller;
-      for (const observers of [[throwingObserver()], [throwingObserver(), other], [other, throwingObserver()]]) {
+      for (const observers of broken.flatMap((one) => [[one], [one, other], [other, one]])) {
         let ran = 0;
         const dispatch = createDispatcher([...observers, says]);
         const good = await dispatch({ toolName: "t" }, () => {
