@@ -13,7 +13,7 @@ export interface OtlpReceiver {
   /** `http://127.0.0.1:<port>` */
   readonly endpoint: string;
   readonly requests: readonly OtlpRequest[];
-  /** Every span of every JSON request, in order of arrival. */
+  /** Every span of every JSON request that was accepted, in order of arrival. */
   spans(): readonly WireSpan[];
   close(): Promise<void>;
 }
@@ -42,6 +42,7 @@ export type Answer = (
 
 export async function startOtlpReceiver(answer: Answer = () => undefined): Promise<OtlpReceiver> {
   const requests: OtlpRequest[] = [];
+  const accepted: OtlpRequest[] = [];
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -50,7 +51,9 @@ export async function startOtlpReceiver(answer: Answer = () => undefined): Promi
       const body = incoming.headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent;
       const request = { path: incoming.url ?? "", headers: incoming.headers, body };
       requests.push(request);
-      reply(response, answer(request, requests.length));
+      const given = answer(request, requests.length);
+      if (given === undefined || (given !== "hang" && given.status < 300)) accepted.push(request);
+      reply(response, given);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -58,7 +61,7 @@ export async function startOtlpReceiver(answer: Answer = () => undefined): Promi
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     spans: () =>
-      requests.filter(({ path }) => path === "/v1/traces").flatMap(({ body }) => spansOf(body.toString("utf8"))),
+      accepted.filter(({ path }) => path === "/v1/traces").flatMap(({ body }) => spansOf(body.toString("utf8"))),
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

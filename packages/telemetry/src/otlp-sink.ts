@@ -86,16 +86,12 @@ export class OtlpSink implements SpanSink {
     return this.#ending;
   }
 
-  /** Drops, counted, everything that is not under way. */
-  abandon(reason: string, message: string): void {
-    this.#seal();
-    const left = this.#queue;
-    this.#queue = [];
-    for (const { count, length } of left) this.#release(count, length);
+  /** Counts everything that has not been answered for as lost: the process exits, and nothing more can be sent. */
+  exit(): void {
     this.#lose(
-      left.reduce((sum, { count }) => sum + count, 0),
-      reason,
-      message,
+      this.pending,
+      "process_exit",
+      "the process exited before the collector had all spans; await shutdown() first",
     );
   }
 
@@ -103,7 +99,10 @@ export class OtlpSink implements SpanSink {
     await this.forceFlush(timeoutMs);
     this.#closed = true;
     this.#transport.abort();
-    this.abandon("deadline", "the collector did not take all spans before the shutdown deadline");
+    // What is under way counts itself when it is aborted.
+    const left = this.#queue.reduce((sum, { count }) => sum + count, this.#batch.count);
+    this.#queue = [];
+    this.#lose(left, "deadline", "the collector did not take everything before the shutdown deadline");
   }
 
   #take(span: ReadableSpan): void {

@@ -249,10 +249,7 @@ class StartedTelemetry implements Telemetry {
 
   #exit(): void {
     this.#jsonl?.flushSync();
-    this.#otlp?.abandon(
-      "process_exit",
-      "the process exited before the collector had all spans; await shutdown() first",
-    );
+    this.#otlp?.exit();
   }
 
   #report(complete: boolean): TelemetryReport {
