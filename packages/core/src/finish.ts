@@ -3,19 +3,16 @@
 import { absentRecorder } from "./absent-observer.ts";
 import type { AuditBlob } from "./audit.ts";
 import { limitAudit, withoutAttributes } from "./audit-limits.ts";
-import type { Reading } from "./clock.ts";
 import { diagnostics } from "./diagnostics.ts";
-import { type DispatchRun, digestSafely } from "./dispatch-run.ts";
-import { errorTypeOf, nameOf } from "./error-type.ts";
+import type { DispatchRun } from "./dispatch-run.ts";
+import { nameOf } from "./error-type.ts";
 import { incompleteAnswer, withheldResult } from "./failed-result.ts";
+import { FixedOutcome } from "./fixed-outcome.ts";
 import type { Frame } from "./frame.ts";
 import { openSafely, tellSafely } from "./guard.ts";
-import type { Digest } from "./hasher.ts";
-import type { DispatchOutcome } from "./outcome.ts";
 import { type LayerRun, toLayerRecord } from "./record.ts";
 import type { ReceiptLevel, ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
 import type { DispatchResult, ToolResult } from "./tool-result.ts";
-import { isAsyncIterable } from "./tool-stream.ts";
 
 /** Levels of a receipt that a result may refer to. */
 const DURABLE: ReadonlySet<ReceiptLevel> = new Set(["durable", "sealed", "anchored"]);
@@ -44,36 +41,15 @@ export function provisionalResult(run: DispatchRun, answer: ToolResult): Dispatc
   return audit === undefined ? open : { ...open, audit: finalAudit(run, audit) };
 }
 
-interface Fixed extends DispatchOutcome {
-  /** The blob for the event; undefined if no layer set audit. */
-  readonly eventAudit: AuditBlob | undefined;
-}
-
 /** From here on nothing of the dispatch changes. */
-function fix(run: DispatchRun, answer: ToolResult): Fixed {
+function fix(run: DispatchRun, answer: ToolResult): FixedOutcome {
   const { frames } = run;
   for (let i = frames.length - 1; i >= 0; i -= 1) frames[i]?.closeAtEnd();
   const endedAt = run.clock.now();
   const isRead = run.watched || run.plan.recorders.length > 0 || run.audit !== undefined;
   const runs = isRead ? runsOf(frames) : [];
   const eventAudit = run.audit === undefined ? undefined : finalAudit(run, run.audit, runs);
-  const result = completeSafely(run, answer, eventAudit);
-  let digest: Digest | null | undefined;
-  return {
-    dispatch: run,
-    result,
-    errorType: errorTypeOf(result),
-    runs,
-    endedAt,
-    attempts: run.attempts,
-    executedArgs: run.executedArgs,
-    executor: result.executor ?? null,
-    eventAudit,
-    resultDigest: () => {
-      digest ??= digestResult(run, result);
-      return digest;
-    },
-  };
+  return new FixedOutcome(run, completeSafely(run, answer, eventAudit), runs, endedAt, eventAudit);
 }
 
 /** A result that lets itself be read by the layers but not by the kernel is none. */
@@ -128,14 +104,7 @@ function finalAudit(run: DispatchRun, audit: AuditBlob, runs?: readonly LayerRun
   }
 }
 
-function digestResult(run: DispatchRun, result: DispatchResult): Digest | null {
-  const stream = run.streams?.find((candidate) => candidate.isOf(result));
-  if (stream !== undefined && isAsyncIterable(result.result)) return stream.digest();
-  if (!("result" in result)) return null;
-  return digestSafely(run.hasher, (hasher) => hasher.value(result.result));
-}
-
-async function record(run: DispatchRun, fixed: Fixed, deferred: Deferred | undefined): Promise<DispatchResult> {
+async function record(run: DispatchRun, fixed: FixedOutcome, deferred: Deferred | undefined): Promise<DispatchResult> {
   let result = fixed.result;
   let receipt: ReceiptRef | undefined;
   for (const recorder of run.plan.recorders) {
@@ -153,7 +122,7 @@ async function record(run: DispatchRun, fixed: Fixed, deferred: Deferred | undef
 async function replyOf(
   run: DispatchRun,
   recorder: Recorder,
-  fixed: Fixed,
+  fixed: FixedOutcome,
   deferred: Deferred | undefined,
 ): Promise<RecorderReply> {
   const startedAt = run.clock.now();
@@ -193,14 +162,13 @@ function checked(recorder: Recorder, reply: unknown): RecorderReply {
 
 function leave(
   run: DispatchRun,
-  fixed: Fixed,
+  fixed: FixedOutcome,
   finalResult: DispatchResult,
   receipt: ReceiptRef | undefined,
 ): DispatchResult {
   if (run.plan.observers.length > 0) {
-    const observedAt: Reading = run.clock.now();
-    const finalErrorType = finalResult === fixed.result ? fixed.errorType : errorTypeOf(finalResult);
-    tellSafely(() => run.observer.end({ ...fixed, finalResult, finalErrorType, receipt, observedAt }));
+    fixed.observe(finalResult, receipt, run.clock.now());
+    tellSafely(() => run.observer.end(fixed));
   }
   run.end();
   const { eventAudit } = fixed;

@@ -16,6 +16,7 @@ import { RunRecording } from "./run-recording.ts";
 import { runTerminal } from "./terminal.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { isCompleteResult, type ToolResult } from "./tool-result.ts";
+import { whenSettled } from "./when-settled.ts";
 
 /** Anything that can stand open inside a frame. */
 export interface Inner {
@@ -114,18 +115,12 @@ export class Frame implements LayerScope, Inner {
     }
     const { answer, crash } = this;
     if (crash !== null) return Promise.resolve(this.leave(crash, true));
-    return answer instanceof Promise ? this.awaitAnswer(answer) : Promise.resolve(this.leave(answer, false));
-  }
-
-  /** By `await`, not `then`: what a layer answers with may carry a `then` of its own making. */
-  private async awaitAnswer(answer: Promise<unknown>): Promise<ToolResult> {
-    let given: unknown;
-    try {
-      given = await answer;
-    } catch (thrown) {
-      return this.leave(crashedLayer(this.call, this.name, thrown), true);
-    }
-    return this.leave(given, false);
+    if (!(answer instanceof Promise)) return Promise.resolve(this.leave(answer, false));
+    return whenSettled(
+      answer,
+      (given) => this.leave(given, false),
+      (thrown) => this.leave(crashedLayer(this.call, this.name, thrown), true),
+    );
   }
 
   /** Lets the layer run; what it throws becomes its answer. */

@@ -14,6 +14,7 @@ import { toResult } from "./to-result.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { CAUSE, type ToolResult } from "./tool-result.ts";
 import { isAsyncIterable, openStream } from "./tool-stream.ts";
+import { whenSettled } from "./when-settled.ts";
 
 /** Checks the call, then runs the handler inside the leaf's context. Never rejects. */
 export function runTerminal(
@@ -122,18 +123,11 @@ function runHandler(leaf: Leaf): ToolResult | Promise<ToolResult> {
     return leaf.settle(toResult(leaf, { threw: true, value: thrown }));
   }
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return returned(leaf, value);
-  return awaited(leaf, value);
-}
-
-/** By `await`, not `then`: what a handler answers with may carry a `then` of its own making. */
-async function awaited(leaf: Leaf, value: unknown): Promise<ToolResult> {
-  let settled: unknown;
-  try {
-    settled = await value;
-  } catch (thrown) {
-    return leaf.settle(toResult(leaf, { threw: true, value: thrown }));
-  }
-  return returned(leaf, settled);
+  return whenSettled(
+    value,
+    (settled) => returned(leaf, settled),
+    (thrown) => leaf.settle(toResult(leaf, { threw: true, value: thrown })),
+  );
 }
 
 function returned(leaf: Leaf, value: unknown): ToolResult {
