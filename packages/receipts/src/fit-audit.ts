@@ -97,7 +97,7 @@ function fullText(runs: readonly LayerRun[], clock: Clock): string {
 
 function fullLayerText(record: LayerRecord): string {
   try {
-    return canonicalJson(record);
+    return canonicalJson({ ...record, self_time_ms: duration(record.self_time_ms) });
   } catch {
     // Attributes come from layers, and a layer may report NaN.
     return compactLayerText(record);
@@ -114,7 +114,12 @@ function compactText(runs: readonly LayerRun[]): string {
 }
 
 function compactLayerText({ name, self_time_ms: time, status }: CompactLayer): string {
-  return `{"name":${jsonText(name)},"self_time_ms":${time > 0 && time < Infinity ? time : 0},"status":${jsonText(status)}}`;
+  return `{"name":${jsonText(name)},"self_time_ms":${duration(time)},"status":${jsonText(status)}}`;
+}
+
+/** A clock of somebody else's may run backwards; a record may not. */
+function duration(milliseconds: number): number {
+  return milliseconds > 0 && milliseconds < Number.POSITIVE_INFINITY ? milliseconds : 0;
 }
 
 function join(members: ReadonlyMap<string, string>): string {

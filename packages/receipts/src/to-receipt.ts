@@ -37,7 +37,7 @@ export function toReceipt(
   const { call, clock, trace } = dispatch;
   const { turn } = call;
   const audit = fitAudit(result.audit, runs, clock, layers, uri);
-  const cut = new Cut(audit.cut);
+  const cut = new Cut();
   return {
     record: "receipt",
     schema_version: SCHEMA_VERSION,
@@ -72,21 +72,19 @@ export function toReceipt(
     trace_id: traceIdOf(trace),
     span_id: spanIdOf(trace),
     replayed: result.replayed === true,
-    truncated: cut.names(),
+    truncated: cut.names(audit.cut),
   };
 }
 
 /** Keeps free text within its size and remembers which fields were cut. */
 export class Cut {
-  #names: readonly string[];
+  #names: readonly string[] = NONE;
 
-  constructor(names: readonly string[] = NONE) {
-    this.#names = names;
-  }
-
-  /** JSON Pointers of what was cut; a long list ends with the pointer to the whole. */
-  names(): readonly string[] {
-    return this.#names.length <= MAX_NAMES ? this.#names : [...this.#names.slice(0, MAX_NAMES), ""];
+  /** JSON Pointers of what was cut, here and elsewhere; a long list ends with the pointer to the whole. */
+  names(elsewhere: readonly string[] = NONE): readonly string[] {
+    if (elsewhere.length === 0) return this.#names;
+    const names = [...this.#names, ...elsewhere];
+    return names.length <= MAX_NAMES ? names : [...names.slice(0, MAX_NAMES), ""];
   }
 
   text(field: string, value: unknown): string | null {

@@ -104,8 +104,9 @@ export function isConsistent(
   root2: Uint8Array,
   proof: readonly Uint8Array[],
 ): boolean {
-  if (![root1, root2, ...proof].every(isHash) || size1 > size2 || size1 < 1) return false;
+  if (size1 > size2 || size1 < 1) return false;
   if (size1 === size2) return proof.length === 0 && Buffer.compare(root1, root2) === 0;
+  if (![root1, root2, ...proof].every(isHash)) return false;
   const path = isPowerOfTwo(size1) ? [root1, ...proof] : [...proof];
   if (proof.length === 0 || path[0] === undefined) return false;
   let at = size1 - 1;

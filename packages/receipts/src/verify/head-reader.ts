@@ -4,7 +4,7 @@ import { closeSync, readSync } from "node:fs";
 import { type Checkpoint, isTornCheckpoint, originOf, parseCheckpoint } from "../log/checkpoint.ts";
 import { openRegular } from "./read-lines.ts";
 
-const CHUNK_BYTES = 16_384;
+const CHUNK_BYTES = 4096;
 /** An entry is three short lines and its signatures; what goes on without a newline is none. */
 const MAX_REST = 4096;
 const MAX_SIGNATURES = 64;

@@ -80,7 +80,8 @@ class ChunkReader {
   readonly #fd: number;
   readonly #maxBytes: number;
   /** One byte lies before every line: it is 0x00 while the line is hashed. */
-  #buffer = Buffer.allocUnsafe(CHUNK_BYTES + 1);
+  #buffer: Buffer;
+  readonly #chunk: number;
   #start = 1;
   #end = 1;
   #position = 0;
@@ -89,6 +90,9 @@ class ChunkReader {
   constructor(fd: number, maxBytes: number) {
     this.#fd = fd;
     this.#maxBytes = maxBytes;
+    // A folder may hold very many small logs; one byte more than the file shows its end.
+    this.#chunk = Math.min(CHUNK_BYTES, fstatSync(fd).size + 1);
+    this.#buffer = Buffer.allocUnsafe(this.#chunk + 1);
   }
 
   /** Reads on; returns how many bytes came. */
@@ -97,8 +101,8 @@ class ChunkReader {
     this.#end -= this.#start - 1;
     this.#start = 1;
     this.#dropOverlong();
-    if (this.#buffer.length - this.#end < CHUNK_BYTES) this.#grow();
-    const read = readSync(this.#fd, this.#buffer, this.#end, CHUNK_BYTES, this.#position);
+    if (this.#buffer.length - this.#end < this.#chunk) this.#grow();
+    const read = readSync(this.#fd, this.#buffer, this.#end, this.#chunk, this.#position);
     this.#position += read;
     this.#end += read;
     return read;
@@ -127,7 +131,7 @@ class ChunkReader {
   }
 
   #grow(): void {
-    const larger = Buffer.allocUnsafe(this.#end + CHUNK_BYTES);
+    const larger = Buffer.allocUnsafe(this.#end + this.#chunk);
     this.#buffer.copy(larger, 0, 0, this.#end);
     this.#buffer = larger;
   }
