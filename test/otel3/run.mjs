@@ -1,3 +1,4 @@
+// @ts-check
 // Runs the telemetry tests on OpenTelemetry 3.x and Node 24, against installed tarballs, and ends with the counting line.
 // A folder outside the workspaces: a symlinked package would resolve the root's API and pass by accident.
 import { spawnSync } from "node:child_process";

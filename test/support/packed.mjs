@@ -1,3 +1,4 @@
+// @ts-check
 // Packs every package as it would be published and installs tarballs; shared by the tests and legs that need that.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
