@@ -141,16 +141,16 @@ export class DispatchRun implements DispatchScope {
 
   private observe(): DispatchObserver {
     const open = this.plan.observers.map((observer) =>
-      openSafely(() => readable(observer.dispatch(this)), absentDispatch),
+      readable(openSafely(() => observer.dispatch(this), absentDispatch)),
     );
     return open.length === 1 ? (open[0] as DispatchObserver) : fanOutObserver(open);
   }
 }
 
-/** The observer, unless what the kernel reads of it throws. */
+/** The observer; an absent one where it is none, or where reading it throws. */
 function readable(observer: DispatchObserver): DispatchObserver {
-  const { trace, recording } = observer;
-  return trace === undefined && recording === undefined ? absentDispatch : observer;
+  const isSound = openSafely(() => observer.trace !== undefined && typeof observer.recording === "boolean", false);
+  return isSound ? observer : absentDispatch;
 }
 
 /** A digest from a hasher that may be somebody else's: no throw of it reaches the call. */

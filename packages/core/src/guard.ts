@@ -17,22 +17,30 @@ export interface Entrant {
 
 /** Calls `fn(entrant)` exactly once, inside the span if the observer manages it. `fn` never throws. */
 export function runWithin<A extends Entrant>(
-  span: { within<B>(fn: (arg: B) => void, arg: B): void },
+  span: { within<B>(fn: (arg: B) => void, arg: B): unknown },
   fn: (entrant: A) => void,
   entrant: A,
 ): void {
   try {
-    span.within(fn, entrant);
+    hear(span.within(fn, entrant));
   } catch (thrown) {
     reportObserver(thrown);
   }
   if (!entrant.entered) fn(entrant);
 }
 
+/** An observer that answers with a promise is not waited for, but its rejection is not left unheard. */
+function hear(answer: unknown): void {
+  if (answer instanceof Promise) answer.catch(reportObserver);
+}
+
 /** Answers with `open()`, or with `absent` when the observer throws. */
 export function openSafely<T>(open: () => T, absent: T): T {
   try {
-    return open();
+    const opened = open();
+    if (!(opened instanceof Promise)) return opened;
+    hear(opened);
+    return absent;
   } catch (thrown) {
     reportObserver(thrown);
     return absent;
@@ -42,8 +50,7 @@ export function openSafely<T>(open: () => T, absent: T): T {
 /** Tells an observer something; nobody waits for what it answers. */
 export function tellSafely(tell: () => unknown): void {
   try {
-    const answer = tell();
-    if (answer instanceof Promise) answer.catch(reportObserver);
+    hear(tell());
   } catch (thrown) {
     reportObserver(thrown);
   }
