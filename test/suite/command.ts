@@ -17,7 +17,8 @@ export interface RunOptions {
   readonly node?: readonly string[];
 }
 
-const BIN = join(root, "packages/toolspan/bin/toolspan.js");
+/** The command's own file, as npm links it. */
+export const BIN: string = join(root, "packages/toolspan/bin/toolspan.js");
 
 /** Runs `toolspan` with these words to its end. */
 export function toolspan(words: readonly string[], options: RunOptions = {}): Promise<Ran> {

@@ -38,7 +38,7 @@ export interface OtlpRequest {
 
 /** Every line of every file in `<folder>/spans`. */
 export function requestsIn(folder: string): readonly OtlpRequest[] {
-  return linesOf(join(folder, "spans")).map((line) => JSON.parse(line) as OtlpRequest);
+  return textsIn(folder, "spans").map((line) => JSON.parse(line) as OtlpRequest);
 }
 
 export function spansIn(folder: string): readonly OtlpSpan[] {
@@ -49,7 +49,7 @@ export function spansIn(folder: string): readonly OtlpSpan[] {
 
 /** Every record of every log in `<folder>/receipts`. */
 export function recordsIn(folder: string): readonly Readonly<Record<string, unknown>>[] {
-  return linesOf(join(folder, "receipts")).map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  return textsIn(folder, "receipts").map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 }
 
 export function receiptsIn(folder: string): readonly Readonly<Record<string, unknown>>[] {
@@ -97,9 +97,15 @@ function byStart(a: OtlpSpan, b: OtlpSpan): number {
   return BigInt(a.startTimeUnixNano) < BigInt(b.startTimeUnixNano) ? -1 : 1;
 }
 
-function linesOf(folder: string): readonly string[] {
-  return readdirSync(folder)
+/** Every line of the JSONL files of one kind. */
+export function textsIn(folder: string, kind: "spans" | "receipts"): readonly string[] {
+  return filesIn(folder, kind).flatMap((path) => readFileSync(path, "utf8").split("\n").slice(0, -1));
+}
+
+/** Paths of the JSONL files of one kind, sorted. */
+export function filesIn(folder: string, kind: "spans" | "receipts"): readonly string[] {
+  return readdirSync(join(folder, kind))
     .filter((name) => name.endsWith(".jsonl"))
     .sort()
-    .flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1));
+    .map((name) => join(folder, kind, name));
 }

@@ -19,6 +19,7 @@ export interface DemoStack {
   close(): Promise<void>;
 }
 
+const CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 const MAX_TOOL_MS = 30_000;
 /** Many receipts share one sync of one log; a sync of one log among many serves one receipt. */
 const CONCURRENCY = { oneLog: 64, logPerSession: 4 };
@@ -28,7 +29,7 @@ const CLOSE_MS = 60_000;
 /**
  * Makes the demo's dispatcher.
  *
- * What it writes depends on nothing but its arguments: samplers, switches and providers of the environment are left alone.
+ * Samplers, switches and providers of the environment do not touch it; of its variables only the opt-in to content counts.
  *
  * @param folder State folder; gets `spans/` and `receipts/`.
  * @param oneLog One receipt log for all sessions, for more sessions than a process keeps logs open.
@@ -38,7 +39,7 @@ export function makeDemoStack(folder: string, oneLog: boolean): DemoStack {
   const dispatcher = createDispatcher(
     [
       withAuditLog({ sink: "local", stateDir: folder, log: oneLog ? "process" : "session", flushTimeoutMs: CLOSE_MS }),
-      withTelemetry({ sink: spans, isolated: true, env: {}, captureContent: false, serviceName: "toolspan-demo" }),
+      withTelemetry({ sink: spans, isolated: true, env: contentOptIn(), serviceName: "toolspan-demo" }),
       withTimeout({ maxMs: MAX_TOOL_MS }),
       withConsent(autoApprove),
     ],
@@ -51,4 +52,8 @@ export function makeDemoStack(folder: string, oneLog: boolean): DemoStack {
     spansFile: () => spans.path,
     close: () => dispatcher.close(),
   };
+}
+
+function contentOptIn(): Readonly<Record<string, string | undefined>> {
+  return { [CAPTURE_CONTENT]: process.env[CAPTURE_CONTENT] };
 }

@@ -1,20 +1,17 @@
 /** The command `demo`: replays recorded runs through the loop and shows what every tool call left behind. */
 
-import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
 import { stateRoot } from "@toolspan/receipts";
-import { CommandError, systemProblem } from "./command-error.ts";
 import type { Console } from "./console.ts";
 import { countsAgree, type DemoReport, demoJson, printDemo } from "./demo-report.ts";
-import { makeDemoStack } from "./demo-stack.ts";
+import { type DemoStack, makeDemoStack } from "./demo-stack.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
-import { isFolder, isRegularFile, jsonlFiles, sizeOf } from "./files.ts";
+import { jsonlFiles } from "./files.ts";
 import { progressBar } from "./progress-bar.ts";
 import { counted } from "./quantity.ts";
-import { readBackReceipts, readBackSpans } from "./read-back.ts";
-import { hasMoreLinesThan } from "./read-lines.ts";
+import { readBackReceipts, readBackSpans, type SpansOnDisk } from "./read-back.ts";
 import { type ReplayTally, replayRuns } from "./replay-runs.ts";
-import { SHIPPED_AGENT, SHIPPED_RUNS, UNKNOWN_AGENT } from "./shipped-runs.ts";
+import { mayHaveMoreRunsThan, openRuns, type RunsSource } from "./runs-source.ts";
 import { terminalText } from "./terminal-text.ts";
 
 export interface DemoOptions {
@@ -26,6 +23,7 @@ export interface DemoOptions {
 /** As many logs as a process keeps open; beyond it, one log holds all sessions. */
 const MAX_SESSION_LOGS = 256;
 const MAX_TROUBLES_SAID = 20;
+const NO_SPANS: SpansOnDisk = { dispatches: 0, traced: [] };
 
 /**
  * Replays every run of a file through the demo's stack, reads the three counts back from disk and reports them.
@@ -33,25 +31,23 @@ const MAX_TROUBLES_SAID = 20;
  * @throws CommandError where the file cannot be read; TOOLSPAN_RECEIPT_STORE where the folder cannot be written.
  */
 export async function demo(console: Console, options: DemoOptions): Promise<ExitCode> {
-  const path = options.runs ?? SHIPPED_RUNS;
-  await assertReadable(path);
   const folder = stateRoot(options.out);
+  const oneLog = await mayHaveMoreRunsThan(MAX_SESSION_LOGS, options.runs);
+  const source = await openRuns(options.runs);
   const former = new Set(await receiptLogs(folder));
-  const oneLog = !(await isRegularFile(path)) || (await hasMoreLinesThan(path, MAX_SESSION_LOGS));
   const stack = makeDemoStack(folder, oneLog);
   if (!options.json) console.out.write(`toolspan demo: recorded runs, every tool call through\n  ${stack.listed}\n\n`);
 
   const stop = stopOnInterrupt();
   const startedMs = performance.now();
-  const tally = await replay(console, path, options, stack, stop.signal);
+  const tally = await replay(console, source, stack, stop.signal);
   await stack.close();
   stop.release();
   const elapsedMs = performance.now() - startedMs;
 
   const receipts = await readBackReceipts((await receiptLogs(folder)).filter((log) => !former.has(log)));
   const spansFile = stack.spansFile();
-  const spans =
-    spansFile === null ? { dispatches: 0, traced: [] } : await readBackSpans(spansFile, receipts.sample?.traceId);
+  const spans = spansFile === null ? NO_SPANS : await readBackSpans(spansFile, receipts.sample?.traceId);
   const report: DemoReport = { folder, stack: stack.listed, tally, spans, spansFile, receipts, elapsedMs };
   if (options.json) console.out.write(`${JSON.stringify(demoJson(report))}\n`);
   else printDemo(console.out, report);
@@ -62,16 +58,15 @@ export async function demo(console: Console, options: DemoOptions): Promise<Exit
 
 async function replay(
   console: Console,
-  path: string,
-  options: DemoOptions,
-  stack: ReturnType<typeof makeDemoStack>,
+  source: RunsSource,
+  stack: DemoStack,
   signal: AbortSignal,
 ): Promise<ReplayTally> {
-  const bar = progressBar(console.err, "replaying", await sizeOf(path));
+  const bar = progressBar(console.err, "replaying", source.size);
   let troubles = 0;
   const tally = await replayRuns({
-    path,
-    agent: options.runs === undefined ? SHIPPED_AGENT : UNKNOWN_AGENT,
+    source: source.stream,
+    agent: source.agent,
     dispatcher: stack.dispatcher,
     concurrency: stack.concurrency,
     signal,
@@ -79,10 +74,10 @@ async function replay(
       troubles += 1;
       if (troubles > MAX_TROUBLES_SAID) return;
       bar.clear();
-      console.err.write(`toolspan demo: ${terminalText(`${path}:${line}: ${message}`)}\n`);
+      console.err.write(`toolspan demo: ${terminalText(`${source.name}:${line}: ${message}`)}\n`);
     },
-    onProgress({ runs, dispatches }, bytes) {
-      bar.update(bytes, `${counted(runs, "run")}, ${counted(dispatches, "tool call")}`);
+    onProgress({ runs, dispatches }) {
+      bar.update(source.bytesRead(), `${counted(runs, "run")}, ${counted(dispatches, "tool call")}`);
     },
   });
   bar.clear();
@@ -93,15 +88,6 @@ async function replay(
 
 function receiptLogs(folder: string): Promise<readonly string[]> {
   return jsonlFiles(join(folder, "receipts"));
-}
-
-async function assertReadable(path: string): Promise<void> {
-  try {
-    await access(path, constants.R_OK);
-  } catch (error) {
-    throw new CommandError(systemProblem(error) ?? `${path}: cannot be read`, EXIT.usage, { cause: error });
-  }
-  if (await isFolder(path)) throw new CommandError(`${path}: is a folder; --runs takes a file`);
 }
 
 interface Stop {

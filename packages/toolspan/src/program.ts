@@ -3,11 +3,15 @@
 import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError } from "commander";
 import type { Console } from "./console.ts";
-import { demo } from "./demo.ts";
+import type { DemoOptions } from "./demo.ts";
 import type { ExitCode } from "./exit-code.ts";
-import { show } from "./show.ts";
+import type { ShowOptions } from "./show.ts";
 import { terminalText } from "./terminal-text.ts";
-import { verify } from "./verify.ts";
+import type { VerifyCommandOptions } from "./verify.ts";
+
+type End = (code: ExitCode) => void;
+
+const JSON_OPTION = "print one JSON object and nothing else";
 
 const EXIT_CODES = `
 Exit codes:
@@ -18,7 +22,7 @@ Exit codes:
   70  a fault of the command itself`;
 
 /** Builds the parser; each command reports its exit code through `end`. */
-export function makeProgram(console: Console, end: (code: ExitCode) => void): Command {
+export function makeProgram(console: Console, end: End): Command {
   const program = new Command("toolspan")
     .description("A span and a receipt for every tool call an AI agent makes.")
     .version(readVersion(), "-V, --version", "print the version")
@@ -34,50 +38,66 @@ export function makeProgram(console: Console, end: (code: ExitCode) => void): Co
     })
     .addHelpText("after", EXIT_CODES);
 
+  addDemo(program, console, end);
+  addVerify(program, console, end);
+  addShow(program, console, end);
+  return program;
+}
+
+// Each command is loaded when it is asked for: help and errors of usage do not wait for an SDK.
+
+function addDemo(program: Command, console: Console, end: End): void {
   program
     .command("demo")
     .description("replay recorded agent runs through the loop: a trace and a receipt for every tool call")
     .option(
       "--runs <file>",
-      "recorded conversations, OpenAI chat format, one JSON object a line (default: 28 that come with it)",
+      "conversations in OpenAI's chat format, one a line; - for standard input (default: the 28 it comes with)",
     )
     .option(
       "--out <dir>",
       "where spans/ and receipts/ go (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)",
     )
-    .option("--json", "print one JSON object and nothing else")
+    .option("--json", JSON_OPTION)
     .addHelpText("after", examples("toolspan demo", "toolspan demo --runs runs.jsonl --out audit --json"))
-    .action(async (options: { runs?: string; out?: string; json?: true }) => end(await demo(console, options)));
+    .action(async (options: DemoOptions) => {
+      const { demo } = await import("./demo.ts");
+      end(await demo(console, options));
+    });
+}
 
+function addVerify(program: Command, console: Console, end: End): void {
   program
     .command("verify")
     .description("check receipts: the chain of each log, its heads, and the spans beside it")
     .argument("<path>", "a receipt log, or a folder with receipts/ (and spans/)")
     .option(
       "--allow-open <n>",
-      "accept a log without a closing line, and up to n lines beyond its last head",
+      "accept logs without a closing line, and up to n lines beyond the last head",
       wholeNumber,
     )
     .option("--strict", "derive every line again with a second, independent implementation")
     .option("--trust <file>", "verifier key or policy file: answer who wrote it, too")
-    .option("--json", "print one JSON object and nothing else")
+    .option("--json", JSON_OPTION)
     .addHelpText("after", examples("toolspan verify .toolspan", "toolspan verify audit --strict --json"))
-    .action(async (path: string, options: { allowOpen?: number; strict?: true; trust?: string; json?: true }) =>
-      end(await verify(console, path, options)),
-    );
+    .action(async (path: string, options: VerifyCommandOptions) => {
+      const { verify } = await import("./verify.ts");
+      end(await verify(console, path, options));
+    });
+}
 
+function addShow(program: Command, console: Console, end: End): void {
   program
     .command("show")
     .description("draw a run as a waterfall: every layer of every tool call, when, for how long, and how it ended")
     .argument("<session|file>", "a conversation's id, or a file of spans or receipts")
     .option("--out <dir>", "where to look for a session (default: as with demo)")
-    .option("--json", "print one JSON object and nothing else")
-    .addHelpText("after", examples("toolspan show airline-0-0", "toolspan show audit/spans/1.jsonl"))
-    .action(async (subject: string, options: { out?: string; json?: true }) =>
-      end(await show(console, subject, options)),
-    );
-
-  return program;
+    .option("--json", JSON_OPTION)
+    .addHelpText("after", examples("toolspan show airline-15-0", "toolspan show audit/receipts/airline-15-0.jsonl"))
+    .action(async (subject: string, options: ShowOptions) => {
+      const { show } = await import("./show.ts");
+      end(await show(console, subject, options));
+    });
 }
 
 function examples(...lines: readonly string[]): string {

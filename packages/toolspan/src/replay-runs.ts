@@ -1,6 +1,6 @@
 /** Replays recorded conversations from a file through one dispatcher, several at a time, in bounded memory. */
 
-import { createReadStream } from "node:fs";
+import type { Readable } from "node:stream";
 import { createAgent, readTranscripts, replayTranscript, type Transcript, type TranscriptLine } from "@toolspan/agent";
 import type { Dispatcher } from "@toolspan/core";
 import { eachInFlight } from "./in-flight.ts";
@@ -13,7 +13,8 @@ export interface RecordedAgent {
 }
 
 export interface ReplayOptions {
-  readonly path: string;
+  /** The conversations, JSONL. */
+  readonly source: Readable;
   readonly agent: RecordedAgent;
   readonly dispatcher: Dispatcher;
   /** Runs at the same time, integer >= 1. */
@@ -21,8 +22,8 @@ export interface ReplayOptions {
   readonly signal: AbortSignal;
   /** Hears of every line that could not be replayed. */
   readonly onTrouble: (line: number, message: string) => void;
-  /** Hears of every finished run, with the bytes of the file that have been read. */
-  readonly onProgress: (tally: ReplayTally, bytesRead: number) => void;
+  /** Hears of every finished run. */
+  readonly onProgress: (tally: ReplayTally) => void;
 }
 
 /** What was replayed so far. */
@@ -38,15 +39,15 @@ export interface ReplayTally {
 }
 
 /**
- * Replays every conversation of a JSONL file; a malformed line is told and the others still run.
+ * Replays every conversation of a JSONL source; a malformed line is told and the others still run.
  *
- * @throws What reading the file throws.
+ * @throws What reading the source throws.
  */
 export async function replayRuns(options: ReplayOptions): Promise<ReplayTally> {
-  const { path, concurrency, signal, onTrouble, onProgress } = options;
+  const { source, concurrency, signal, onTrouble, onProgress } = options;
   const tally = { runs: 0, dispatches: 0, failedTools: 0, malformedLines: 0, brokenRuns: 0 };
-  const file = createReadStream(path);
-  await eachInFlight(until(signal, readTranscripts(file)), concurrency, async (read: TranscriptLine) => {
+  signal.addEventListener("abort", () => source.destroy(), { once: true });
+  await eachInFlight(until(signal, readTranscripts(source)), concurrency, async (read: TranscriptLine) => {
     if (read.error !== undefined) {
       tally.malformedLines += 1;
       onTrouble(read.line, read.error.message);
@@ -57,16 +58,20 @@ export async function replayRuns(options: ReplayOptions): Promise<ReplayTally> {
       tally.brokenRuns += 1;
       onTrouble(read.line, problem);
     }
-    onProgress(tally, file.bytesRead);
+    onProgress(tally);
   });
   return tally;
 }
 
-/** The items until somebody says stop. */
+/** The items until somebody says stop; what the source throws about being stopped is no failure. */
 async function* until<T>(signal: AbortSignal, items: AsyncIterable<T>): AsyncGenerator<T, void, void> {
-  for await (const item of items) {
-    if (signal.aborted) return;
-    yield item;
+  try {
+    for await (const item of items) {
+      if (signal.aborted) return;
+      yield item;
+    }
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
   }
 }
 
