@@ -1,7 +1,8 @@
 /** One dispatch, watched: its root span, the spans inside it, its metrics and its span records. */
 
+import type { Attributes } from "@opentelemetry/api";
 import type {
-  Attributes,
+  Clock,
   DispatchObserver,
   DispatchScope,
   LateSettlement,
@@ -13,12 +14,13 @@ import type {
   ObservedOutcome,
   Reading,
   RecorderObserver,
+  ToolCall,
   TraceRef,
 } from "@toolspan/core";
 import { countEnd, countStart } from "./dispatch-metrics.ts";
 import { toEventAttributes } from "./event-attributes.ts";
 import type { Instruments } from "./instruments.ts";
-import { LiveSpan } from "./live-span.ts";
+import { LiveSpan, startSpan } from "./live-span.ts";
 import {
   ATTR_ATTEMPT,
   ATTR_DISPATCH_ID,
@@ -59,17 +61,8 @@ export class DispatchObservation implements DispatchObserver {
     this.#setup = setup;
     this.#dispatch = dispatch;
     this.#instruments = instruments;
-    this.#meta = tryTo(() => metaAttributes(call, setup.metaKeys), undefined);
-    this.#root = setup.tracing.options.wanted
-      ? setup.tracing.open(
-          {
-            name: `${OPERATION_EXECUTE_TOOL} ${foldedName(call)}`,
-            attributes: { ...rootStart(call, dispatch.id, setup.root), ...this.#meta },
-            startedAt,
-          },
-          clock,
-        )
-      : null;
+    this.#meta = setup.metaKeys.length === 0 ? undefined : tryTo(() => metaAttributes(call, setup.metaKeys), undefined);
+    this.#root = setup.tracing.options.wanted ? this.#open(call, startedAt, clock) : null;
     this.trace = traceOf(this.#root);
     this.#live = this.#root?.span.isRecording() === true;
     this.recording = this.#live || setup.records.length > 0 || instruments !== null;
@@ -83,15 +76,15 @@ export class DispatchObservation implements DispatchObserver {
   }
 
   layer(start: LayerStart, parent: LayerObserver | null): LayerObserver {
-    return this.#inner(PREFIX_SPAN + start.name, start.startedAt, parent, LayerObservation);
+    return this.#inner(LayerSpan, PREFIX_SPAN + start.name, start.startedAt, parent);
   }
 
   leaf(_attempt: number, startedAt: Reading, parent: LayerObserver | null): LeafObserver {
-    return this.#inner(SPAN_LEAF, startedAt, parent, LeafObservation);
+    return this.#inner(LeafSpan, SPAN_LEAF, startedAt, parent);
   }
 
   recorder(name: string, startedAt: Reading): RecorderObserver {
-    return this.#inner(PREFIX_SPAN + name, startedAt, null, RecorderObservation);
+    return this.#inner(RecorderSpan, PREFIX_SPAN + name, startedAt, null);
   }
 
   end(outcome: ObservedOutcome): void {
@@ -100,7 +93,7 @@ export class DispatchObservation implements DispatchObserver {
     const root = this.#root;
     if (root !== null && this.#live) {
       describeEnd(root, outcome, this.#setup);
-      root.end(outcome.observedAt, outcome.finalErrorType, rootEnd(outcome, this.#setup.root));
+      root.finish(outcome.observedAt, outcome.finalErrorType, rootEnd(outcome, this.#setup.root));
     }
     if (this.#instruments !== null) countEnd(this.#instruments, outcome);
     for (const target of this.#setup.records) target.export(outcome, this.trace);
@@ -117,62 +110,55 @@ export class DispatchObservation implements DispatchObserver {
     };
     // A trace of its own: a child would lie outside its parent's window.
     const links = [{ context: root.span.spanContext() }];
-    LiveSpan.start({ name: SPAN_LATE, attributes, links, startedAt, root: true }, root.context, root.home)?.end(
-      settledAt,
-      errorType,
-      {},
-    );
+    const start = { name: SPAN_LATE, attributes, links, startedAt, root: true };
+    startSpan(LiveSpan, start, root.context, root.home)?.finish(settledAt, errorType, {});
   }
 
-  #inner<T extends InnerObservation>(
+  #open(call: ToolCall, startedAt: Reading, clock: Clock): LiveSpan | null {
+    const attributes = rootStart(call, this.#setup.root);
+    if (this.#meta !== undefined) Object.assign(attributes, this.#meta);
+    const name = `${OPERATION_EXECUTE_TOOL} ${foldedName(call)}`;
+    return this.#setup.tracing.open({ name, attributes, startedAt }, clock);
+  }
+
+  #inner<T extends InnerSpan>(
+    Made: new (...parts: ConstructorParameters<typeof LiveSpan>) => T,
     name: string,
     startedAt: Reading,
     parent: LayerObserver | null,
-    Observation: new (live: LiveSpan) => T,
   ): T | typeof absent {
     const root = this.#root;
     const { layerSpans } = this.#setup;
     if (root === null || !this.#live || layerSpans === "off") return absent;
-    const enclosing = layerSpans === "nested" && parent instanceof InnerObservation ? parent.live : root;
+    const enclosing = layerSpans === "nested" && parent instanceof InnerSpan ? parent : root;
     const start = this.#meta === undefined ? { name, startedAt } : { name, startedAt, attributes: this.#meta };
-    const live = LiveSpan.start(start, enclosing.context, root.home);
-    return live === null ? absent : new Observation(live);
+    return startSpan(Made, start, enclosing.context, root.home) ?? absent;
   }
 }
 
 /** A span inside the root. */
-class InnerObservation {
-  readonly live: LiveSpan;
-
-  constructor(live: LiveSpan) {
-    this.live = live;
-  }
-
-  within<A>(fn: (arg: A) => void, arg: A): void {
-    this.live.within(fn, arg);
-  }
-
-  event(name: string, attributes: Attributes | undefined, at: Reading): void {
-    this.live.event(name, toEventAttributes(attributes), at);
+class InnerSpan extends LiveSpan {
+  override event(name: string, attributes: Attributes | undefined, at: Reading): void {
+    super.event(name, toEventAttributes(attributes), at);
   }
 }
 
-class LayerObservation extends InnerObservation implements LayerObserver {
+class LayerSpan extends InnerSpan implements LayerObserver {
   end(run: LayerRun): void {
-    this.live.end(run.endedAt, run.errorType, layerEnd(run));
+    this.finish(run.endedAt, run.errorType, layerEnd(run));
   }
 }
 
-class LeafObservation extends InnerObservation implements LeafObserver {
+class LeafSpan extends InnerSpan implements LeafObserver {
   end(leaf: LeafEnd): void {
-    if (leaf.status === "exception") this.live.event(...exceptionEvent(leaf.errorType), leaf.endedAt);
-    this.live.end(leaf.endedAt, leaf.errorType, leafEnd(leaf));
+    if (leaf.status === "exception") this.event(...exceptionEvent(leaf.errorType), leaf.endedAt);
+    this.finish(leaf.endedAt, leaf.errorType, leafEnd(leaf));
   }
 }
 
-class RecorderObservation extends InnerObservation implements RecorderObserver {
+class RecorderSpan extends InnerSpan implements RecorderObserver {
   end(endedAt: Reading, failed: boolean): void {
-    this.live.end(endedAt, failed ? "receipt_failed" : undefined, {});
+    this.finish(endedAt, failed ? "receipt_failed" : undefined, {});
   }
 }
 

@@ -3,10 +3,9 @@
 import {
   type Attributes,
   type Context,
-  type HrTime,
   type Link,
   type Span,
-  SpanKind,
+  type SpanKind,
   type SpanOptions,
   SpanStatusCode,
   trace,
@@ -34,6 +33,7 @@ export interface SpanHome {
 }
 
 const ERROR = { code: SpanStatusCode.ERROR };
+const NO_ATTRIBUTES: Attributes = {};
 
 export interface SpanStart {
   readonly name: string;
@@ -45,14 +45,42 @@ export interface SpanStart {
 }
 
 /** The options that a tracer gets; times come from the clock of the dispatch, so order is never a tie. */
-export function toSpanOptions({ kind, attributes, links, root, startedAt }: SpanStart, clock: Clock): SpanOptions {
-  return {
-    kind: kind ?? SpanKind.INTERNAL,
-    startTime: toHrTime(clock, startedAt),
-    ...(attributes === undefined ? {} : { attributes }),
-    ...(links === undefined ? {} : { links }),
-    ...(root === undefined ? {} : { root }),
-  };
+export function toSpanOptions(start: SpanStart, clock: Clock): SpanOptions {
+  const options: SpanOptions = { startTime: toHrTime(clock, start.startedAt) };
+  if (start.attributes !== undefined) options.attributes = start.attributes;
+  if (start.kind !== undefined) options.kind = start.kind;
+  if (start.links !== undefined) options.links = start.links;
+  if (start.root !== undefined) options.root = start.root;
+  return options;
+}
+
+/** Starts a child of what is active in `parent`, as a `Made`; null where the tracer fails. */
+export function startSpan<T extends LiveSpan>(
+  Made: new (span: Span, context: Context, home: SpanHome) => T,
+  start: SpanStart,
+  parent: Context,
+  home: SpanHome,
+): T | null {
+  try {
+    const span = home.tracer.startSpan(start.name, toSpanOptions(start, home.clock), parent);
+    return adoptSpan(Made, span, start, parent, home);
+  } catch (thrown) {
+    reportLoss(tracerThrew(thrown));
+    return null;
+  }
+}
+
+/** A span that has been started already. */
+export function adoptSpan<T extends LiveSpan>(
+  Made: new (span: Span, context: Context, home: SpanHome) => T,
+  span: Span,
+  start: SpanStart,
+  parent: Context,
+  home: SpanHome,
+): T {
+  const isOpaque = home.sinks.length > 0 && span.isRecording() && !isReadable(span);
+  const kept = isOpaque ? mirror(span, start, parent, home) : span;
+  return new Made(kept, trace.setSpan(parent, kept), home);
 }
 
 export class LiveSpan {
@@ -60,49 +88,26 @@ export class LiveSpan {
   /** The context in which this span is the active one. */
   readonly context: Context;
   readonly home: SpanHome;
-  #ended = false;
-  #failed = false;
+  private ended = false;
+  private failed = false;
 
-  private constructor(span: Span, context: Context, home: SpanHome) {
+  constructor(span: Span, context: Context, home: SpanHome) {
     this.span = span;
     this.context = context;
     this.home = home;
   }
 
-  /** Starts a child of what is active in `parent`; null where the tracer fails. */
-  static start(start: SpanStart, parent: Context, home: SpanHome): LiveSpan | null {
-    try {
-      const options = toSpanOptions(start, home.clock);
-      const span = home.tracer.startSpan(start.name, options, parent);
-      return LiveSpan.of(span, start, parent, home);
-    } catch (thrown) {
-      reportLoss(tracerThrew(thrown));
-      return null;
-    }
-  }
-
-  /** A span that has been started already. */
-  static of(span: Span, start: SpanStart, parent: Context, home: SpanHome): LiveSpan {
-    const kept =
-      home.sinks.length > 0 && span.isRecording() && !isReadable(span) ? mirror(span, start, parent, home) : span;
-    return new LiveSpan(kept, trace.setSpan(parent, kept), home);
-  }
-
-  /** Calls `fn(arg)` exactly once with this span active, whatever the host's context manager does. */
+  /**
+   * Calls `fn(arg)` with this span active. `fn` never throws, and sees to it that it runs once: a host whose context
+   * manager fails may have called it already, and the kernel calls it where it did not.
+   */
   within<A>(fn: (arg: A) => void, arg: A): void {
-    let entered = false;
-    const enter = (given: A): void => {
-      if (entered) return;
-      entered = true;
-      fn(given);
-    };
     try {
-      if (this.home.ownContext) activateOwn(this.context, enter, arg);
-      else activate(this.context, enter, arg);
+      if (this.home.ownContext) activateOwn(this.context, fn, arg);
+      else activate(this.context, fn, arg);
     } catch (thrown) {
       reportLoss(detailLost("context_threw", thrown));
     }
-    enter(arg);
   }
 
   /** As `within`, for a span that no other of ours encloses: finds out whether the host keeps contexts at all. */
@@ -120,7 +125,7 @@ export class LiveSpan {
 
   event(name: string, attributes: Attributes | undefined, at: Reading): void {
     try {
-      this.span.addEvent(name, attributes ?? {}, toHrTime(this.home.clock, at));
+      this.span.addEvent(name, attributes ?? NO_ATTRIBUTES, toHrTime(this.home.clock, at));
     } catch (thrown) {
       reportLoss(detailLost("span_threw", thrown));
     }
@@ -137,39 +142,42 @@ export class LiveSpan {
 
   /** Marks the span as failed; the first call decides. `message` is content. */
   fail(errorType: string, message?: string): void {
-    if (this.#failed) return;
-    this.#failed = true;
+    if (this.failed) return;
+    this.failed = true;
     const status = message === undefined ? ERROR : { ...ERROR, message };
     this.set((span) => span.setAttribute(ATTR_ERROR_TYPE, toWord(errorType)).setStatus(status));
   }
 
   /** Ends the span, failed if there is an `errorType`; later calls do nothing. */
-  end(endedAt: Reading, errorType: string | undefined, attributes: Attributes): void {
-    if (this.#ended) return;
-    this.#ended = true;
+  finish(endedAt: Reading, errorType: string | undefined, attributes: Attributes): void {
+    if (this.ended) return;
+    this.ended = true;
     const { span, home } = this;
-    this.set(() => span.setAttributes(attributes));
+    try {
+      span.setAttributes(attributes);
+    } catch (thrown) {
+      reportLoss(detailLost("span_threw", thrown));
+    }
     if (errorType !== undefined) this.fail(errorType);
     try {
-      span.end(toHrTime(home.clock, endedAt) as HrTime);
+      span.end(toHrTime(home.clock, endedAt));
     } catch (thrown) {
       reportLoss({ ...tracerThrew(thrown), reason: "end_threw" });
     }
-    for (const sink of home.sinks) this.#handOver(sink);
+    for (const sink of home.sinks) handOver(span, sink);
   }
+}
 
-  #handOver(sink: SpanSink): void {
-    const { span } = this;
-    try {
-      if (isReadable(span)) sink.onEnd(span);
-    } catch (thrown) {
-      reportLoss({
-        signal: "spans",
-        reason: "sink_failed",
-        source: "telemetry.sink",
-        message: `a sink of spans threw ${causeOf(thrown)}; the call went on`,
-      });
-    }
+function handOver(span: Span, sink: SpanSink): void {
+  try {
+    if (isReadable(span)) sink.onEnd(span);
+  } catch (thrown) {
+    reportLoss({
+      signal: "spans",
+      reason: "sink_failed",
+      source: "telemetry.sink",
+      message: `a sink of spans threw ${causeOf(thrown)}; the call went on`,
+    });
   }
 }
 

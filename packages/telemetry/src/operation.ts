@@ -41,7 +41,7 @@ interface Operation {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
-  readonly inputMessages?: unknown;
+  readonly inputMessages?: (() => unknown) | undefined;
   measure(instruments: Instruments, seconds: number, report: OperationReport, errorType: string | undefined): void;
 }
 
@@ -85,7 +85,7 @@ export function modelOperation(info: ModelInfo): Operation {
       ...(sessionId === undefined ? {} : { [ATTR_GEN_AI_CONVERSATION_ID]: sessionId }),
       [ATTR_ITERATION]: iteration,
     },
-    inputMessages: info.inputMessages,
+    inputMessages: () => info.inputMessages, // read only where content is captured: masking it has its price
     measure(instruments, seconds, { responseModel }, errorType) {
       const answered = responseModel === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_MODEL]: responseModel };
       instruments.record(METRIC_CLIENT_OPERATION_DURATION, seconds, { ...known, ...answered, ...failure(errorType) });
@@ -129,9 +129,11 @@ export async function observeOperation<T>(
 function start<T>(live: LiveSpan | null, fn: (report: Report) => Promise<T>, report: Report): Promise<T> {
   if (live === null) return fn(report);
   let started: Promise<T> | undefined;
-  live.withinOutermost((given) => {
-    started = (async () => fn(given))();
-  }, report);
+  const enter = (given: Report): void => {
+    started ??= (async () => fn(given))();
+  };
+  live.withinOutermost(enter, report);
+  enter(report);
   return started as unknown as Promise<T>;
 }
 
@@ -146,11 +148,12 @@ function endSpan(
   if (captureContent) {
     live.set((span) => {
       const content = new ContentAttributes(span, maxContentBytes);
-      if (inputMessages !== undefined) content.set(ATTR_GEN_AI_INPUT_MESSAGES, inputMessages);
+      const given = inputMessages?.();
+      if (given !== undefined) content.set(ATTR_GEN_AI_INPUT_MESSAGES, given);
       if (said.outputMessages !== undefined) content.set(ATTR_GEN_AI_OUTPUT_MESSAGES, said.outputMessages);
     });
   }
-  live.end(endedAt, errorType, reported(said));
+  live.finish(endedAt, errorType, reported(said));
 }
 
 function reported(said: OperationReport): Attributes {

@@ -51,8 +51,8 @@ export function describeEnd(root: LiveSpan, outcome: ObservedOutcome, setup: Tel
 }
 
 function putContent(content: ContentAttributes, span: Span, outcome: ObservedOutcome): void {
-  const { dispatch, finalResult: result } = outcome;
-  const { toolArgs, rawArgs, description } = dispatch.call;
+  const { finalResult: result } = outcome;
+  const { toolArgs, rawArgs, description } = outcome.contentCall();
   const given = toolArgs === undefined && rawArgs !== undefined ? rawArgs : toolArgs;
   if (given !== undefined) content.set(ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, given, ATTR_ARGS_SIZE);
   if (description !== undefined) content.text(ATTR_GEN_AI_TOOL_DESCRIPTION, description);

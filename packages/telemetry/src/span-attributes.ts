@@ -64,36 +64,36 @@ export function toolTypeOf({ declaredExecutor }: ToolCall): string | undefined {
   return declaredExecutor === "provider_native" ? TOOL_TYPE_EXTENSION : TOOL_TYPE_FUNCTION;
 }
 
-/** Known when the dispatch starts, for samplers too. */
-export function rootStart(call: ToolCall, dispatchId: string, options: RootOptions): Attributes {
+/** What the convention wants known when the span starts, for samplers. */
+export function rootStart(call: ToolCall, { extraAttributes }: RootOptions): Attributes {
   const { turn, callId } = call;
-  const attributes: Attributes = {
-    ...options.extraAttributes,
-    [ATTR_GEN_AI_OPERATION_NAME]: OPERATION_EXECUTE_TOOL,
-    [ATTR_GEN_AI_TOOL_NAME]: toId(call.toolName),
-    [ATTR_DISPATCH_ID]: dispatchId,
-    [ATTR_ITERATION]: turn.iteration,
-  };
+  const attributes: Attributes = extraAttributes === undefined ? {} : { ...extraAttributes };
+  attributes[ATTR_GEN_AI_OPERATION_NAME] = OPERATION_EXECUTE_TOOL;
+  attributes[ATTR_GEN_AI_TOOL_NAME] = toId(call.toolName);
   const type = toolTypeOf(call);
   if (type !== undefined) attributes[ATTR_GEN_AI_TOOL_TYPE] = type;
   if (callId !== null) attributes[ATTR_GEN_AI_TOOL_CALL_ID] = toId(callId);
   if (turn.agentName !== undefined) attributes[ATTR_GEN_AI_AGENT_NAME] = turn.agentName;
-  if (turn.sessionId !== undefined) {
-    attributes[ATTR_GEN_AI_CONVERSATION_ID] = turn.sessionId;
-    attributes[ATTR_SESSION_ID] = turn.sessionId;
-  }
-  if (turn.runId !== undefined) attributes[ATTR_RUN_ID] = turn.runId;
-  if (options.persona !== undefined) attributes[ATTR_PERSONA] = options.persona;
-  if (options.mode !== undefined) attributes[ATTR_MODE] = options.mode;
+  if (turn.sessionId !== undefined) attributes[ATTR_GEN_AI_CONVERSATION_ID] = turn.sessionId;
   return attributes;
 }
 
-/** Known when the dispatch ends. */
-export function rootEnd(outcome: ObservedOutcome, { hashArgs }: RootOptions): Attributes {
+/** Everything of our own, and what is known only when the dispatch ends. */
+export function rootEnd(outcome: ObservedOutcome, options: RootOptions): Attributes {
   const { dispatch, finalResult: result, receipt, executor } = outcome;
-  const attributes: Attributes = { [ATTR_STATUS]: result.status, [ATTR_ATTEMPTS]: outcome.attempts };
+  const { turn } = dispatch.call;
+  const attributes: Attributes = {
+    [ATTR_DISPATCH_ID]: dispatch.id,
+    [ATTR_STATUS]: result.status,
+    [ATTR_ATTEMPTS]: outcome.attempts,
+    [ATTR_ITERATION]: turn.iteration,
+  };
+  if (turn.sessionId !== undefined) attributes[ATTR_SESSION_ID] = turn.sessionId;
+  if (turn.runId !== undefined) attributes[ATTR_RUN_ID] = turn.runId;
+  if (options.persona !== undefined) attributes[ATTR_PERSONA] = options.persona;
+  if (options.mode !== undefined) attributes[ATTR_MODE] = options.mode;
   if (executor !== null) attributes[ATTR_EXECUTOR] = executor;
-  if (hashArgs && dispatch.argsDigest !== null) attributes[ATTR_ARGS_HASH] = dispatch.argsDigest.hash;
+  if (options.hashArgs && dispatch.argsDigest !== null) attributes[ATTR_ARGS_HASH] = dispatch.argsDigest.hash;
   const rendered = renderedSize(result);
   if (rendered !== undefined) attributes[ATTR_RENDERED_RESULT_SIZE] = rendered;
   const category = categoryOf(result);
@@ -108,17 +108,20 @@ export function rootEnd(outcome: ObservedOutcome, { hashArgs }: RootOptions): At
 
 /** What a layer says of itself cannot overwrite what the kernel says of it. */
 export function layerEnd(run: LayerRun): Attributes {
-  const attributes: Attributes = {};
+  const known: Attributes = {
+    "toolspan.layer.name": run.name,
+    "toolspan.layer.index": run.index,
+    "toolspan.layer.status": toWord(run.status),
+    "toolspan.layer.self_time_ms": run.selfTime / 1e6,
+    "toolspan.layer.short_circuited": run.shortCircuited,
+    "toolspan.layer.args_changed": run.argsChanged,
+    "toolspan.layer.attempt": run.attempt,
+  };
   const said = run.attributes;
-  if (said !== undefined) for (const key in said) attributes[PREFIX_LAYER + key] = said[key];
-  attributes["toolspan.layer.name"] = run.name;
-  attributes["toolspan.layer.index"] = run.index;
-  attributes["toolspan.layer.status"] = toWord(run.status);
-  attributes["toolspan.layer.self_time_ms"] = run.selfTime / 1e6;
-  attributes["toolspan.layer.short_circuited"] = run.shortCircuited;
-  attributes["toolspan.layer.args_changed"] = run.argsChanged;
-  attributes["toolspan.layer.attempt"] = run.attempt;
-  return attributes;
+  if (said === undefined) return known;
+  const attributes: Attributes = {};
+  for (const key in said) attributes[PREFIX_LAYER + key] = said[key];
+  return Object.assign(attributes, known);
 }
 
 export function leafEnd(leaf: LeafEnd): Attributes {

@@ -74,7 +74,7 @@ export interface ToolCallSpan {
   readonly events: readonly ToolCallSpanEvent[];
   /** In order of entry. */
   readonly child_spans: readonly ToolCallChildSpan[];
-  /** The very objects; only for callable sinks, only with content capture. */
+  /** The very objects, masked where a layer redacts; only for callable sinks, only with content capture. */
   readonly call?: ToolCall;
   readonly result?: DispatchResult;
 }
@@ -115,7 +115,7 @@ export function toToolCallSpan(outcome: ObservedOutcome, trace: TraceRef | null,
     attributes: attributesOf(outcome, options),
     events: eventsOf(outcome, options),
     child_spans: outcome.runs.map((run) => toChildSpan(run, clock)),
-    ...(options.captureContent ? { call, result } : {}),
+    ...(options.captureContent ? { call: outcome.contentCall(), result } : {}),
   };
 }
 

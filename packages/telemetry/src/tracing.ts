@@ -4,7 +4,7 @@ import { type Context, INVALID_SPANID, type Span, type TracerProvider, trace } f
 import type { Clock } from "@toolspan/core";
 import { activeContext, isSuppressed, withClock } from "./async-context.ts";
 import { HostTracer, reportNoTracer } from "./host.ts";
-import { LiveSpan, type SpanHome, type SpanStart, toSpanOptions, tracerThrew } from "./live-span.ts";
+import { adoptSpan, LiveSpan, type SpanHome, type SpanStart, toSpanOptions, tracerThrew } from "./live-span.ts";
 import { reportLoss } from "./loss.ts";
 import { SCOPE_NAME, SCOPE_VERSION } from "./names.ts";
 import { PrivateTracer, type SpanStarter } from "./private-tracer.ts";
@@ -85,7 +85,7 @@ export class Tracing {
   }
 
   #live(span: Span, start: SpanStart, parent: Context, home: SpanHome): LiveSpan {
-    return LiveSpan.of(span, start, span.isRecording() ? withClock(parent, home.clock) : parent, home);
+    return adoptSpan(LiveSpan, span, start, span.isRecording() ? withClock(parent, home.clock) : parent, home);
   }
 
   #home(tracer: SpanStarter, clock: Clock, isPrivate: boolean): SpanHome {
