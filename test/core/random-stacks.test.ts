@@ -225,7 +225,7 @@ describe("a dispatch through any stack", () => {
         ).toEqual(runs);
         checkWindows(runs);
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 
