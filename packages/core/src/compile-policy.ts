@@ -49,11 +49,27 @@ export const SIDE_EFFECT_LEVELS: readonly SideEffectLevel[] = Object.freeze([
   "network",
 ]);
 
+const SUBJECT = "withExecutionPolicy";
+
 /** Answers with the first offence of a call against one policy, null where there is none. */
 export type PolicyCheck = (call: ToolCall) => PolicyViolation | null;
 
-/** Reads `policy` into a check. Throws TOOLSPAN_INVALID_OPTION, in the name of `withExecutionPolicy`. */
-export function compilePolicy(policy: ExecutionPolicy): PolicyCheck {
+/**
+ * Reads `policy` once, into a check.
+ *
+ * @param subject Whose option a field of the wrong shape is.
+ * @throws TOOLSPAN_INVALID_OPTION if a field is not of its declared shape.
+ */
+export function compilePolicy(policy: ExecutionPolicy, subject: string = SUBJECT): PolicyCheck {
+  try {
+    return compile(policy);
+  } catch (thrown) {
+    if (!ToolspanError.is(thrown, "TOOLSPAN_INVALID_OPTION") || subject === SUBJECT) throw thrown;
+    throw new ToolspanError("TOOLSPAN_INVALID_OPTION", { ...thrown.details, subject });
+  }
+}
+
+function compile(policy: ExecutionPolicy): PolicyCheck {
   const { stage, allowedTools, deniedTools, sideEffectLevel, capabilities, toolArgs } = policy;
   const where = typeof stage === "string" ? ` of stage ${quote(stage)}` : "";
   const violation = (rule: PolicyRule, message: string): PolicyViolation => ({ rule, stage, message: message + where });
@@ -168,7 +184,7 @@ function assertObject(option: string, value: unknown): void {
 
 function invalid(option: string, expected: string, received: unknown): ToolspanError<"TOOLSPAN_INVALID_OPTION"> {
   return new ToolspanError("TOOLSPAN_INVALID_OPTION", {
-    subject: "withExecutionPolicy",
+    subject: SUBJECT,
     option,
     expected,
     received: kindOf(received),

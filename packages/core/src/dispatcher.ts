@@ -14,6 +14,7 @@ import { lintStack } from "./lint.ts";
 import type { ModelInfo, Report, RunInfo } from "./observer.ts";
 import { OpenWork } from "./open-work.ts";
 import { makePlan } from "./plan.ts";
+import { redactModelInfo, redactReport } from "./redact.ts";
 import { isToolStatus, STATUSES } from "./status.ts";
 import { readToolCall, type ToolCallInput } from "./tool-call.ts";
 import type { DispatchResult, ToolResult } from "./tool-result.ts";
@@ -97,8 +98,14 @@ export function createDispatcher(
   return Object.assign(dispatch, {
     run: <T>(info: RunInfo, fn: (report: Report) => Promise<T>): Promise<T> =>
       runThroughAll(plan.observers, (observer, inner) => observer.run(info, inner), fn),
-    model: <T>(info: ModelInfo, fn: (report: Report) => Promise<T>): Promise<T> =>
-      runThroughAll(plan.observers, (observer, inner) => observer.model(info, inner), fn),
+    model: <T>(info: ModelInfo, fn: (report: Report) => Promise<T>): Promise<T> => {
+      const seen = redactModelInfo(plan.redaction, info);
+      return runThroughAll(
+        plan.observers,
+        (observer, inner) => observer.model(seen, inner),
+        (report) => fn(redactReport(plan.redaction, report)),
+      );
+    },
     refuse,
     drain: () => work.drain(),
     flush,

@@ -12,6 +12,7 @@ import type { Frame } from "./frame.ts";
 import { openSafely, tellSafely } from "./guard.ts";
 import { type LayerRun, toLayerRecord } from "./record.ts";
 import type { ReceiptLevel, ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
+import { redactResult } from "./redact.ts";
 import type { DispatchResult, ToolResult } from "./tool-result.ts";
 
 /** Levels of a receipt that a result may refer to. */
@@ -28,7 +29,7 @@ export function finishDispatch(
   answer: ToolResult,
   deferred: Deferred | undefined,
 ): DispatchResult | Promise<DispatchResult> {
-  const fixed = fix(run, answer);
+  const fixed = fix(run, redactResult(run, answer));
   if (run.plan.recorders.length === 0) return leave(run, fixed, fixed.result, undefined);
   return record(run, fixed, deferred);
 }
@@ -89,11 +90,10 @@ function withoutAudit({ audit: _, ...answer }: ToolResult): ToolResult {
 /** The blob as it leaves: redacted, within its size, and without a reference to a receipt that is not this dispatch's. */
 function finalAudit(run: DispatchRun, audit: AuditBlob, runs?: readonly LayerRun[]): AuditBlob {
   const layers = runs?.map((layerRun) => toLayerRecord(layerRun, run.clock));
-  const redactors = run.plan.layers.flatMap(({ redactAudit }) => redactAudit ?? []);
   try {
     const { layers: _, receipt_uri: __, ...said } = audit;
     const blob: AuditBlob = layers === undefined ? said : { ...said, layers };
-    return limitAudit(redactors.reduce((redacted, redact) => redact(redacted), blob));
+    return limitAudit(run.plan.redaction.audit.reduce((redacted, redact) => redact(redacted), blob));
   } catch (thrown) {
     diagnostics.report(
       "kernel.audit",

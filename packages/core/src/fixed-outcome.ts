@@ -8,7 +8,8 @@ import type { Digest } from "./hasher.ts";
 import type { ObservedOutcome } from "./outcome.ts";
 import type { LayerRun } from "./record.ts";
 import type { ReceiptRef } from "./recorder.ts";
-import type { Executor } from "./tool-call.ts";
+import { redactCall } from "./redact.ts";
+import type { Executor, ToolCall } from "./tool-call.ts";
 import type { DispatchResult } from "./tool-result.ts";
 import { isAsyncIterable } from "./tool-stream.ts";
 
@@ -55,6 +56,10 @@ export class FixedOutcome implements ObservedOutcome {
       if (digest === undefined) digest = digestResult(run, result);
       return digest;
     };
+  }
+
+  contentCall(): ToolCall {
+    return redactCall(this.dispatch);
   }
 
   /** What left the dispatcher, and when. */

@@ -13,6 +13,7 @@ export {
   toRfc3339,
   toUnixNano,
 } from "./clock.ts";
+export { compilePolicy } from "./compile-policy.ts";
 export { type ComposedToolCaller, composeToolCallers, defaultToolCaller } from "./compose.ts";
 export { defineLayer } from "./define-layer.ts";
 export type { DescribedLayer, StackDescription } from "./describe.ts";
@@ -42,7 +43,14 @@ export type {
   SpanObserver,
 } from "./observer.ts";
 export type { DispatchOutcome, LateSettlement, ObservedOutcome } from "./outcome.ts";
-export { type ArgConstraint, type ExecutionPolicy, withExecutionPolicy } from "./policy.ts";
+export {
+  type ArgConstraint,
+  type ExecutionPolicy,
+  type PolicyCheck,
+  type PolicyViolation,
+  underPolicyCheck,
+  withExecutionPolicy,
+} from "./policy.ts";
 export { type Attributes, type AttributeValue, type LayerRecord, type LayerRun, toLayerRecord } from "./record.ts";
 export type { Intent, ReceiptLevel, ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
 export { type CallFields, createToolRegistry, type ToolRegistry } from "./registry.ts";

@@ -37,8 +37,10 @@ export interface LayerTraits {
   readonly rewritesArgs?: RewritesArgs;
   /** False when the layer never attaches `audit`: then its runs need no records where nobody observes. */
   readonly audits?: boolean;
-  /** Judges the call (consent, scope). */
+  /** Judges the arguments it sees (consent); its decision is bound to them. */
   readonly decides?: boolean;
+  /** Narrows what everything inside it may do (scope). */
+  readonly narrows?: boolean;
   /** May answer from an earlier result. */
   readonly caches?: boolean;
   /** Calls `next` more than once. */
@@ -47,6 +49,8 @@ export interface LayerTraits {
   readonly redacts?: boolean;
   /** Counts or spends calls. */
   readonly limits?: boolean;
+  /** Gives a call up after a time. */
+  readonly abandons?: boolean;
 }
 
 export interface LayerDefinition {
@@ -56,6 +60,16 @@ export interface LayerDefinition {
   readonly call: ToolCaller;
   /** Applied by the kernel to the final audit blob, wherever the layer stands. A throw drops the blob's free content. */
   readonly redactAudit?: (audit: AuditBlob) => AuditBlob;
+  /**
+   * Applied by the kernel to content that no layer has masked and observers may record by opt-in: the arguments as the
+   * dispatch was entered, their raw text, the messages of a model call. A throw leaves the content out.
+   */
+  readonly redactContent?: (content: unknown, toolName: string) => unknown;
+  /**
+   * Applied by the kernel to the result that leaves: what came past this layer on its way out, such as words of layers
+   * further out or the failure that ended a stream. A throw withholds the result.
+   */
+  readonly redactResult?: (result: ToolResult, dispatch: DispatchScope) => ToolResult;
 }
 
 /** A tool caller that carries its definition. */

@@ -5,7 +5,7 @@ import type { DispatchScope } from "./dispatch-scope.ts";
 import type { Digest } from "./hasher.ts";
 import type { LayerRun } from "./record.ts";
 import type { ReceiptRef } from "./recorder.ts";
-import type { Executor } from "./tool-call.ts";
+import type { Executor, ToolCall } from "./tool-call.ts";
 import type { DispatchResult } from "./tool-result.ts";
 
 export interface DispatchOutcome {
@@ -35,6 +35,8 @@ export interface ObservedOutcome extends DispatchOutcome {
   readonly receipt: ReceiptRef | undefined;
   /** When recorders were done: the end of the root span. */
   readonly observedAt: Reading;
+  /** The call as content may be recorded of it: the dispatch's own, its arguments masked where a layer of the stack redacts. */
+  contentCall(): ToolCall;
 }
 
 /** A handler that settled after its dispatch had ended without it. */

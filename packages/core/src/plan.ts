@@ -24,6 +24,14 @@ export interface Plan {
   /** True when every layer declares that it leaves the arguments object as it is: one digest then serves entry and end. */
   readonly keepsArgs: boolean;
   readonly intents: boolean;
+  readonly redaction: Redaction;
+}
+
+/** What redacting layers gave the kernel to apply, in running order. */
+export interface Redaction {
+  readonly audit: readonly NonNullable<LayerDefinition["redactAudit"]>[];
+  readonly content: readonly NonNullable<LayerDefinition["redactContent"]>[];
+  readonly result: readonly NonNullable<LayerDefinition["redactResult"]>[];
 }
 
 /** @throws TOOLSPAN_INVALID_LAYER, TOOLSPAN_SECOND_RECORDER, TOOLSPAN_HASHER_CONFLICT, TOOLSPAN_LINT when made. */
@@ -45,6 +53,11 @@ export function makePlan(layers: readonly ToolCaller[], options: DispatcherOptio
     mayAudit: definitions.some(({ traits }) => traits?.audits !== false),
     keepsArgs: definitions.every(({ traits }) => traits?.rewritesArgs !== undefined && traits.rewritesArgs !== "any"),
     intents: recorders.some(({ intent }) => intent !== undefined),
+    redaction: {
+      audit: definitions.flatMap(({ redactAudit }) => redactAudit ?? []),
+      content: definitions.flatMap(({ redactContent }) => redactContent ?? []),
+      result: definitions.flatMap(({ redactResult }) => redactResult ?? []),
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import { type AsyncContext, createAsyncContext } from "./context.ts";
 import { ToolspanError } from "./errors.ts";
 import type { ToolCall } from "./tool-call.ts";
 
-export type { ArgConstraint, ExecutionPolicy, PolicyViolation } from "./compile-policy.ts";
+export type { ArgConstraint, ExecutionPolicy, PolicyCheck, PolicyViolation } from "./compile-policy.ts";
 
 type Context = AsyncContext<readonly PolicyCheck[]>;
 
@@ -23,7 +23,11 @@ const shared = globalThis as { [CONTEXT]?: Context };
  * @throws TOOLSPAN_NO_ASYNC_CONTEXT in a runtime without `AsyncLocalStorage`.
  */
 export function withExecutionPolicy<R>(policy: ExecutionPolicy, fn: () => R): R {
-  const check = compilePolicy(policy);
+  return underPolicyCheck(compilePolicy(policy), fn);
+}
+
+/** `withExecutionPolicy` for a policy that `compilePolicy` has read already. */
+export function underPolicyCheck<R>(check: PolicyCheck, fn: () => R): R {
   const context = shared[CONTEXT] ?? createAsyncContext<readonly PolicyCheck[]>();
   if (context === null) throw new ToolspanError("TOOLSPAN_NO_ASYNC_CONTEXT", {});
   shared[CONTEXT] = context;
