@@ -8,7 +8,7 @@ test("this leg runs OpenTelemetry 2.x, and on CI the Node it was meant for", asy
   expect((await loadTraceSdk()).line).toBe(2);
   expect(versions["@opentelemetry/api"]).toBe("1.9.1");
   expect(versions["@opentelemetry/sdk-trace-base"]).toBe("2.12.1");
-  expect(versions["@opentelemetry/exporter-trace-otlp-http"]).toBe("0.223.1");
+  expect(versions["@opentelemetry/otlp-transformer"]).toBe("0.223.1");
   const major = process.env.TOOLSPAN_EXPECT_NODE;
   if (major !== undefined) expect(process.version).toMatch(new RegExp(`^v${major}\\.`));
 });

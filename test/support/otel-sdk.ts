@@ -190,7 +190,7 @@ export function resolvedVersions(
     "@opentelemetry/sdk-trace",
     "@opentelemetry/sdk-metrics",
     "@opentelemetry/resources",
-    "@opentelemetry/exporter-trace-otlp-http",
+    "@opentelemetry/otlp-transformer",
     "@toolspan/telemetry",
   ],
 ): Readonly<Record<string, string>> {
