@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { headFiles } from "../log/head-files.ts";
+import { EMPTY_ROOT } from "../log/merkle.ts";
 import type { Checks } from "./checks.ts";
 import { HeadReader } from "./head-reader.ts";
 import type { Claim } from "./survey.ts";
@@ -74,6 +75,8 @@ export class HeadWatch {
     this.#single.sort((a, b) => a.size - b.size);
     this.#reader = this.hasAll ? this.#openAll(join(folder, all), log) : null;
     this.#advance();
+    // A log may have been seen before its first line was there.
+    this.reached(0, () => EMPTY_ROOT);
   }
 
   /** Compares what vouches for exactly `size` lines. */

@@ -9,7 +9,7 @@ import type { Line } from "./read-lines.ts";
 import type { Verdict } from "./verdicts.ts";
 
 export interface ParsedLine {
-  /** Null when something is wrong with the line. */
+  /** Null when the line does not hold one that this version knows. */
   readonly record: LogRecord | null;
   /** Its place, also of a line that is wrong otherwise; null when it has none. */
   readonly chain: Chain | null;
@@ -34,14 +34,12 @@ export function parseLine(line: Line, strict: boolean): ParsedLine {
   if (fault !== null)
     return malformed(`its field ${JSON.stringify(fault.field.slice(0, 40))} is not what the schema allows`, place);
   if (place === null) return malformed("it has no place in a chain");
+  const record = value as unknown as LogRecord;
   if (strict && stableStringify(value) !== text) {
-    return {
-      record: null,
-      chain: place,
-      problem: { verdict: "NOT_CANONICAL", message: "it is not the canonical form of what it holds" },
-    };
+    const message = "it is not the canonical form of what it holds";
+    return { record, chain: place, problem: { verdict: "NOT_CANONICAL", message } };
   }
-  return { record: value as unknown as LogRecord, chain: place, problem: null };
+  return { record, chain: place, problem: null };
 }
 
 function parseJson(text: string): unknown {
