@@ -33,6 +33,7 @@ interface ErrorDetails {
   TOOLSPAN_NOT_IN_DISPATCHER: { readonly name: string };
   TOOLSPAN_RECEIPT_FAILED: { readonly reason: string; readonly executed: boolean };
   TOOLSPAN_RECEIPT_STORE: { readonly path: string; readonly expected: string; readonly received: string };
+  TOOLSPAN_SCOPE_VIOLATION: { readonly tool: string; readonly stage: string; readonly rule: string };
   TOOLSPAN_SECOND_RECORDER: { readonly name: string };
 }
 
@@ -70,6 +71,8 @@ const MESSAGES: { readonly [C in ToolspanErrorCode]: (details: ErrorDetails[C]) 
     `receipt: expected it on disk before the result leaves, the store failed (${reason}); ${executed ? "the tool has run, do not repeat it" : "the tool has not run"}`,
   TOOLSPAN_RECEIPT_STORE: ({ path, expected, received }) =>
     `receipt store ${path}: expected ${expected}, found ${received}`,
+  TOOLSPAN_SCOPE_VIOLATION: ({ tool, stage, rule }) =>
+    `tool ${quote(tool)}: expected a call within the scope of stage ${quote(stage)}, received one that offends its ${rule}; it was not run`,
   TOOLSPAN_SECOND_RECORDER: ({ name }) => `${name}: one per dispatcher, received a second; give the one several sinks`,
 };
 
