@@ -39,7 +39,7 @@ const anything = fc.anything({
 const parts: fc.Arbitrary<OutcomeParts> = fc.record({
   call: fc.record({
     toolName: anyText,
-    callId: fc.option(anyText),
+    callId: fc.option(anyText, { nil: null }),
     description: anyText,
     schema: anything,
     turn: fc.record({
@@ -53,7 +53,10 @@ const parts: fc.Arbitrary<OutcomeParts> = fc.record({
       agentName: anyText,
     }),
   }),
-  result: fc.record({ audit: fc.dictionary(anyText, anything, { maxKeys: 6 }), errorCategory: fc.option(anyText) }),
+  result: fc.record({
+    audit: fc.dictionary(anyText, anything, { maxKeys: 6 }),
+    errorCategory: fc.option(anyText, { nil: null }),
+  }),
   runs: fc.array(
     fc
       .record({
