@@ -1,0 +1,103 @@
+/** Secrets in running text that are known by the name before them: assignments, headers, flags and query parameters. */
+
+import { looksRandom } from "./secret-names.ts";
+import type { SecretRule, Span } from "./secret-rule.ts";
+
+/** Ends of names, in lower case. */
+const WORDS = [
+  "password",
+  "passwd",
+  "pwd",
+  "passphrase",
+  "secret",
+  "token",
+  "api_key",
+  "apikey",
+  "api-key",
+  "access_key",
+  "accesskey",
+  "access-key",
+  "private_key",
+  "secret_key",
+  "secretkey",
+  "credential",
+  "sig",
+] as const;
+const PASSWORDS: ReadonlySet<string> = new Set(["password", "passwd", "pwd", "passphrase"]);
+const MAX_NAME = 32;
+const MAX_VALUE = 4096;
+
+/** A value that stands after its name, whatever stands between the two: `=`, `:`, `=>`, quotes, also escaped ones. */
+export const namedSecretRule: SecretRule = {
+  id: "secret_by_name",
+  keywords: WORDS,
+  anyCase: true,
+  find(text, hits, tick) {
+    const spans: Span[] = [];
+    for (const position of hits()) {
+      tick();
+      const lower = text.slice(position, position + 16).toLowerCase();
+      const word = WORDS.find((known) => lower.startsWith(known));
+      if (word !== undefined && !isWordPart(text, position, word)) addValue(spans, text, position + word.length, word);
+    }
+    return spans;
+  },
+};
+
+/** `sig` is the end of a name only where one begins. */
+function isWordPart(text: string, position: number, word: string): boolean {
+  return word === "sig" && /[A-Za-z0-9]/.test(text.charAt(position - 1));
+}
+
+function addValue(spans: Span[], text: string, nameEnd: number, word: string): void {
+  const last = spans.at(-1);
+  if (last !== undefined && nameEnd <= last.end) return;
+  let start = skip(text, nameEnd, NAME, MAX_NAME);
+  const afterName = start;
+  start = skip(text, start, QUOTE, 8);
+  const afterQuote = start;
+  start = skip(text, start, SPACE, 8);
+  const separator = start;
+  start = skip(text, start, SEPARATOR, 2);
+  // A flag's value may follow after a space alone: `--password hunter2`.
+  const isFlag = start === separator && start > afterQuote && isAfterDashes(text, nameEnd - word.length);
+  if (start === separator && !isFlag) return;
+  start = skip(text, start, SPACE, 8);
+  const quoteStart = start;
+  start = skip(text, start, QUOTE, 8);
+  const isQuoted = start > quoteStart;
+  const end = skip(text, start, isQuoted ? QUOTED : BARE, MAX_VALUE);
+  const isTight = isQuoted || isFlag || quoteStart === separator + 1;
+  if (isTight && isSecret(text.slice(start, end), word, afterName - nameEnd)) spans.push({ start, end });
+}
+
+function isSecret(value: string, word: string, nameRest: number): boolean {
+  if (isPlaceholder(value)) return false;
+  if (!PASSWORDS.has(word)) return looksRandom(value, 12);
+  return nameRest === 0 ? value.length >= 6 && /[\d!@#$%^&*?+~]/.test(value) : looksRandom(value, 8);
+}
+
+/** A variable, a template or a mask stands in the secret's place. */
+function isPlaceholder(value: string): boolean {
+  return /^[$%<{([]|^\*+$|^(?:process|env|os|config|options|this|self)[.[]|\(|=>/.test(value);
+}
+
+function isAfterDashes(text: string, nameStart: number): boolean {
+  let start = nameStart;
+  while (start > 0 && nameStart - start < MAX_NAME && NAME.test(text.charAt(start - 1))) start -= 1;
+  return text.startsWith("--", start);
+}
+
+const NAME = /[A-Za-z0-9_-]/;
+const QUOTE = /["'`\\]/;
+const SPACE = /[ \t]/;
+const SEPARATOR = /[:=>]/;
+const QUOTED = /[^"'`\\\r\n]/;
+const BARE = /[^\s"'`\\,;&<>)\]}]/;
+
+/** The first position from `start` whose character is not of the class; at most `most` further. */
+function skip(text: string, start: number, characters: RegExp, most: number): number {
+  let end = start;
+  while (end < text.length && end - start < most && characters.test(text.charAt(end))) end += 1;
+  return end;
+}
