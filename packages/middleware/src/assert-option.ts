@@ -16,6 +16,9 @@ export interface OptionChecks {
   oneOf(option: string, value: unknown, words: readonly string[]): void;
   notOneOf(option: string, value: unknown, words: readonly string[]): void;
   names(option: string, value: unknown): void;
+  /** An array of words of the list. */
+  list(option: string, value: unknown, words: readonly string[]): void;
+  map(option: string, value: unknown): void;
   fn(option: string, value: unknown): void;
   /** A map of tool name to such an integer. */
   countPerTool(option: string, value: unknown, least: number, most?: number): void;
@@ -53,6 +56,15 @@ export function checksFor(subject: string, options: unknown, known: readonly str
         "an array of tool names",
         Array.isArray(value) && value.every((name) => typeof name === "string"),
       ),
+    list: (option, value, words) =>
+      check(
+        option,
+        value,
+        `an array of ${words.join(", ")}`,
+        Array.isArray(value) && value.every((word) => words.includes(word as string)),
+      ),
+    map: (option, value) =>
+      check(option, value, "a map of tool name to options", isRecord(value) && Object.values(value).every(isRecord)),
     fn: (option, value) => {
       if (typeof value !== "function") refuse(option, "a function", kindOf(value));
     },

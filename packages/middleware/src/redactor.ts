@@ -4,8 +4,9 @@
 export interface RedactionInput {
   /** `in`: mask `args`. `out`: mask `result`. */
   readonly phase: "in" | "out";
-  /** What the part to mask is: arguments; a tool's result; an error's text or stack; the audit blob. */
-  readonly part: "args" | "result" | "error" | "audit";
+  /** What the part to mask is: arguments (phase `in`); a model's messages (`in`); a tool's result; an error's text, stack or fields; the audit blob. */
+  readonly part: "args" | "messages" | "result" | "error" | "audit";
+  /** Empty where the part belongs to no one tool. */
   readonly toolName: string;
   /** Phase `in`: the arguments, or their raw text where it could not be parsed. Phase `out`: those the tool got. */
   readonly args: unknown;

@@ -12,16 +12,22 @@ import {
   mergeAudit,
   stoppedClock,
   type ToolCall,
+  type ToolResult,
   toRfc3339,
 } from "@toolspan/core";
-import { askConsent, type ConsentPrompt, type Verdict } from "./ask-consent.ts";
+import { askConsent, type ConsentPrompt, type Verdict, type VerdictCause } from "./ask-consent.ts";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
+import { Denials } from "./denials.ts";
 
 export type { ConsentAnswer, ConsentPrompt } from "./ask-consent.ts";
 
 export interface ConsentOptions {
   /** How long an answer may take, milliseconds, integer from 1 to 2,147,483,647. Default: as long as it takes. */
   readonly promptTimeoutMs?: number;
+  /** `final` (default) denies a call that was denied before in its session without asking; `ask` asks each time. */
+  readonly denials?: "final" | "ask";
+  /** Names of top-level arguments that do not make a call another one, such as the reason it gives. Default none. */
+  readonly ignoreArgs?: readonly string[];
 }
 
 /** A prompt that approves every call and says that nobody was asked: `decided_by: "auto"`. */
@@ -34,15 +40,21 @@ export const autoApprove: ConsentPrompt = () => ({ approved: true, decidedBy: "a
  * contradictory ones, a prompt that throws, and one that is late. The approval holds for the arguments as they were when the
  * prompt was called: if a layer inside changes them (its own field and masks aside), the tool does not run.
  *
+ * A denial is final for the same tool and arguments within the session (else the run): who asks again gets it again. That
+ * goes for a person's or a policy's no and for a prompt that was late, not for one that broke.
+ *
  * @param promptFn Gets the call; answers at once or later.
  * @returns A layer; a denial gives `status: "consent_denied"`, a call that is aborted meanwhile `aborted`. Both decisions
  *   stand in `audit.consent` as `{ decision, decided_by, decided_at, reason? }`.
- * @throws TOOLSPAN_INVALID_OPTION when made, if `promptFn` is not a function or `promptTimeoutMs` not such an integer.
+ * @throws TOOLSPAN_INVALID_OPTION when made, if `promptFn` is not a function or an option not of its declared shape.
  */
 export function withConsent(promptFn: ConsentPrompt, options: ConsentOptions = {}): Layer {
-  const checks = checksFor("withConsent", options, ["promptTimeoutMs"]);
+  const checks = checksFor("withConsent", options, ["promptTimeoutMs", "denials", "ignoreArgs"]);
   checks.fn("promptFn", promptFn);
-  const { promptTimeoutMs } = options;
+  const { promptTimeoutMs, ignoreArgs = [] } = options;
+  checks.oneOf("denials", options.denials, ["final", "ask"]);
+  checks.names("ignoreArgs", options.ignoreArgs);
+  const denials = options.denials === "ask" ? undefined : new Denials(ignoreArgs);
   if (promptTimeoutMs !== undefined) checks.count("promptTimeoutMs", promptTimeoutMs, 1, MAX_DELAY_MS);
 
   return defineLayer({
@@ -51,6 +63,12 @@ export function withConsent(promptFn: ConsentPrompt, options: ConsentOptions = {
     async call(call, next, scope) {
       // Bound before anybody is asked: what is changed while they think is not what they saw.
       scope.bindArgs(plainDigest);
+      const key = denials?.keyOf(call);
+      const before = denials?.get(key);
+      if (before !== undefined) {
+        scope.report({ status: "denied", attributes: { cause: "denied_before" } });
+        return refuse(call, before);
+      }
       const verdict = await askConsent(promptFn, call, promptTimeoutMs);
       if (verdict.cause === "aborted") {
         scope.report({ status: "aborted" });
@@ -64,13 +82,18 @@ export function withConsent(promptFn: ConsentPrompt, options: ConsentOptions = {
       }
       scope.report({ status: "denied", attributes: { cause: verdict.cause } });
       tellOwnTrouble(verdict);
-      const refused = failedResult(call, "consent_denied", "consent_denied", denial(call, verdict));
-      return { ...refused, approval: consent, audit: { consent } };
+      if (FINAL.has(verdict.cause)) denials?.add(key, consent);
+      return refuse(call, consent);
     },
   });
 }
 
-function toConsent(verdict: Verdict, { dispatch }: LayerScope): NonNullable<AuditBlob["consent"]> {
+type Consent = NonNullable<AuditBlob["consent"]>;
+
+/** A prompt that broke has decided nothing: the call is denied, and the next one asked about. */
+const FINAL: ReadonlySet<VerdictCause> = new Set(["answered", "prompt_timeout"]);
+
+function toConsent(verdict: Verdict, { dispatch }: LayerScope): Consent {
   const clock = dispatch.clock === stoppedClock ? createClock() : dispatch.clock;
   return {
     decision: verdict.approved ? "approved" : "denied",
@@ -80,8 +103,14 @@ function toConsent(verdict: Verdict, { dispatch }: LayerScope): NonNullable<Audi
   };
 }
 
-function denial({ toolName }: ToolCall, { reason }: Verdict): string {
-  return `tool ${toolName}: not run; consent was denied${reason === undefined ? "" : ` (${reason})`}`;
+function refuse(call: ToolCall, consent: Consent): ToolResult {
+  const why = consent.reason === undefined ? "" : ` (${consent.reason})`;
+  const text = `tool ${call.toolName}: not run; consent was denied${why}`;
+  return {
+    ...failedResult(call, "consent_denied", "consent_denied", text),
+    approval: consent,
+    audit: { consent },
+  };
 }
 
 function tellOwnTrouble({ cause }: Verdict): void {

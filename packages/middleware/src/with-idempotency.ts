@@ -1,0 +1,212 @@
+/** The layer that lets a call with the same key run once, and gives its result again to those that follow. */
+
+import { plainDigest, sha256Text } from "@toolspan/canonical/hash";
+import {
+  defineLayer,
+  diagnostics,
+  failedResult,
+  type Layer,
+  type LayerScope,
+  type Next,
+  type ToolCall,
+  type ToolResult,
+} from "@toolspan/core";
+import type { KeyFunction } from "./args-key.ts";
+import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
+import { addMetadata } from "./audit-metadata.ts";
+import { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency-store.ts";
+import { onAbort } from "./on-abort.ts";
+import { type Landed, SingleFlight } from "./single-flight.ts";
+
+export { argsKey, type KeyFunction, type KeyScope } from "./args-key.ts";
+export { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency-store.ts";
+
+export interface IdempotencyOptions {
+  /** How long a result is given again, milliseconds, integer from 1 to 2,147,483,647. Default 300,000. */
+  readonly ttlMs?: number;
+  /** Where results are kept. Default: one store in memory that all layers of this process share. */
+  readonly store?: IdempotencyStore;
+  /** Keeps keys of one kind apart from those of others in the same store. Default none. */
+  readonly namespace?: string;
+  /** When the store cannot say whether a call has run: `refuse` (default) it, or `run` it. */
+  readonly onStoreFailure?: "refuse" | "run";
+}
+
+const OPTIONS = ["ttlMs", "store", "namespace", "onStoreFailure"] as const;
+/** Outlives every layer, as a cache has to. */
+const sharedStore = lruIdempotencyStore();
+/** Layers that share a store share what is under way in it. */
+const flightsOf = new WeakMap<IdempotencyStore, SingleFlight<StoredResult>>();
+
+/**
+ * Runs a tool once for calls of the same key; the others get its result again, marked `replayed`.
+ *
+ * Only successes are kept. Calls that come while the first one runs wait for it: if it succeeds they get its result, if it
+ * fails the next of them runs. What is kept is a copy; results without a canonical form, and streams, are not kept. The
+ * store never sees a key: it gets the SHA-256 of namespace, tool and key.
+ *
+ * @param keyFn Says which calls are the same; undefined lets a call through. `argsKey()` goes by session and arguments.
+ * @returns A layer; a replay says in `audit.metadata.replayed_from` which dispatch it repeats. Where the store fails, a call
+ *   gives `status: "tool_middleware_exception"`, `errorCategory: "idempotency_store_failed"`, and the tool does not run.
+ * @throws TOOLSPAN_INVALID_OPTION when made, if an option is not of its declared shape.
+ */
+export function withIdempotency(keyFn: KeyFunction, options: IdempotencyOptions = {}): Layer {
+  const settings = toSettings(keyFn, options);
+  return defineLayer({
+    name: "with_idempotency",
+    traits: { rewritesArgs: "no", audits: true, caches: true },
+    async call(call, next, scope) {
+      const key = readKey(keyFn(call));
+      if (key === undefined) {
+        scope.report({ status: "bypassed" });
+        return next(call);
+      }
+      scope.report({ attributes: { key_hash: keyHash(key, scope) } });
+      return once(settings, sha256Text(JSON.stringify([settings.namespace, call.toolName, key])), call, next, scope);
+    },
+  });
+}
+
+interface Settings {
+  readonly store: IdempotencyStore;
+  readonly flights: SingleFlight<StoredResult>;
+  readonly ttlMs: number;
+  readonly namespace: string;
+  readonly runsBlind: boolean;
+}
+
+function toSettings(keyFn: KeyFunction, options: IdempotencyOptions): Settings {
+  const checks = checksFor("withIdempotency", options, OPTIONS);
+  const { ttlMs = 300_000, store = sharedStore, namespace = "", onStoreFailure = "refuse" } = options;
+  checks.fn("keyFn", keyFn);
+  checks.count("ttlMs", ttlMs, 1, MAX_DELAY_MS);
+  checks.text("namespace", options.namespace);
+  checks.oneOf("onStoreFailure", onStoreFailure, ["refuse", "run"]);
+  checks.fn("store.get", store?.get);
+  checks.fn("store.set", store?.set);
+  const flights = flightsOf.get(store) ?? new SingleFlight<StoredResult>();
+  flightsOf.set(store, flights);
+  return { store, flights, ttlMs, namespace, runsBlind: onStoreFailure === "run" };
+}
+
+/** What a key function must not answer with is a fault that stops the call: it might have run before. */
+function readKey(key: unknown): string | undefined {
+  if (key === undefined || key === null || key === "") return undefined;
+  if (typeof key !== "string") throw new TypeError(`the key function answered with a ${typeof key}, expected a string`);
+  return key;
+}
+
+/** As it may be recorded: by the hasher that serves all recorded values, if there is one. */
+function keyHash(key: string, { dispatch }: LayerScope): string {
+  return dispatch.hasher?.text(key).hash ?? `sha256:${sha256Text(key)}`;
+}
+
+/** Follows whoever is at it already; leads if nobody is. */
+async function once(
+  settings: Settings,
+  key: string,
+  call: ToolCall,
+  next: Next,
+  scope: LayerScope,
+): Promise<ToolResult> {
+  for (;;) {
+    const flight = settings.flights.of(key);
+    if (flight === undefined) return settings.flights.lead(key, (land) => run(settings, key, call, next, scope, land));
+    const landed = await unlessAborted(flight, call.signal);
+    if (landed === "aborted") {
+      scope.report({ status: "aborted" });
+      return failedResult(call, "aborted", "aborted", `tool ${call.toolName}: aborted while the same call was running`);
+    }
+    if (landed !== undefined) return replay(structuredClone(landed.value), call, scope, "joined");
+  }
+}
+
+async function run(
+  { store, ttlMs, runsBlind }: Settings,
+  key: string,
+  call: ToolCall,
+  next: Next,
+  scope: LayerScope,
+  land: (entry: StoredResult) => void,
+): Promise<ToolResult> {
+  const found = await askStore(async () => checked(await store.get(key)), "get");
+  if (found === "failed" && !runsBlind) {
+    scope.report({ status: "refused" });
+    const text = `tool ${call.toolName}: not run; whether the same call has run before could not be found out`;
+    return failedResult(call, "tool_middleware_exception", "idempotency_store_failed", text);
+  }
+  if (found !== "failed" && found !== undefined) {
+    land(found);
+    return replay(structuredClone(found), call, scope, "hit");
+  }
+  const result = await next(call);
+  const entry = toStored(result, scope.dispatch.id);
+  if (entry === undefined) {
+    scope.report({ status: "unstored" });
+    return result;
+  }
+  land(entry);
+  const kept = await askStore(() => store.set(key, entry, ttlMs), "set");
+  scope.report({ status: kept === "failed" ? "unstored" : "miss" });
+  return result;
+}
+
+/** What came from a store, if it is what was put into one. */
+function checked(entry: StoredResult | undefined | null): StoredResult | undefined {
+  if (entry === undefined || entry === null) return undefined;
+  const isStored = (entry.status === "ok" || entry.status === "redacted") && typeof entry.dispatchId === "string";
+  if (!isStored) throw new TypeError("the store answered with something that is no stored result");
+  return entry;
+}
+
+/** A copy of a success that can be given again; undefined for everything else. */
+function toStored(result: ToolResult, dispatchId: string): StoredResult | undefined {
+  const { ok, status, settled, result: value, renderedResult, observation } = result;
+  if (!ok || (status !== "ok" && status !== "redacted") || settled !== undefined) return undefined;
+  if (plainDigest(value) === null && value !== undefined) return undefined;
+  return structuredClone({
+    status,
+    ...("result" in result ? { result: value } : {}),
+    ...(renderedResult === undefined ? {} : { renderedResult }),
+    ...(observation === undefined ? {} : { observation }),
+    dispatchId,
+  });
+}
+
+function replay(entry: StoredResult, call: ToolCall, scope: LayerScope, status: "hit" | "joined"): ToolResult {
+  const { dispatchId, ...kept } = entry;
+  scope.report({ status, attributes: { replayed_from: dispatchId } });
+  return {
+    ok: true,
+    toolName: call.toolName,
+    toolCallId: call.callId,
+    arguments: call.toolArgs,
+    ...kept,
+    error: null,
+    errorCategory: null,
+    executor: call.declaredExecutor ?? null,
+    replayed: true,
+    audit: addMetadata(undefined, { replayed_from: dispatchId }),
+  };
+}
+
+async function askStore<T>(ask: () => T | Promise<T>, what: "get" | "set"): Promise<T | "failed"> {
+  try {
+    return await ask();
+  } catch {
+    diagnostics.report("middleware.with_idempotency", what, `the store of with_idempotency failed in ${what}`);
+    return "failed";
+  }
+}
+
+function unlessAborted<T>(flight: Promise<Landed<T>>, signal: AbortSignal | undefined): Promise<Landed<T> | "aborted"> {
+  if (signal === undefined) return flight;
+  if (signal.aborted) return Promise.resolve("aborted");
+  return new Promise((resolve) => {
+    const stop = onAbort(signal, () => resolve("aborted"));
+    void flight.then((landed) => {
+      stop();
+      resolve(landed);
+    });
+  });
+}
