@@ -1,27 +1,19 @@
 /** The end of a dispatch, in its fixed order: result and records, recorders, observers, event. */
 
-import { absentRecorder } from "./absent-observer.ts";
+import { askRecorders, type Deferred } from "./ask-recorders.ts";
 import type { AuditBlob } from "./audit.ts";
 import { limitAudit, withoutAttributes } from "./audit-limits.ts";
 import { diagnostics } from "./diagnostics.ts";
 import type { DispatchRun } from "./dispatch-run.ts";
 import { nameOf } from "./error-type.ts";
-import { incompleteAnswer, withheldResult } from "./failed-result.ts";
+import { incompleteAnswer } from "./failed-result.ts";
 import { FixedOutcome } from "./fixed-outcome.ts";
 import type { Frame } from "./frame.ts";
-import { openSafely, tellSafely } from "./guard.ts";
+import { tellSafely } from "./guard.ts";
 import { type LayerRun, toLayerRecord } from "./record.ts";
-import type { ReceiptLevel, ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
+import type { ReceiptRef } from "./recorder.ts";
 import { redactResult } from "./redact.ts";
 import type { DispatchResult, ToolResult } from "./tool-result.ts";
-
-/** Levels of a receipt that a result may refer to. */
-const DURABLE: ReadonlySet<ReceiptLevel> = new Set(["durable", "sealed", "anchored"]);
-
-/** Receipts that are still being written behind their results. */
-export interface Deferred {
-  add(reply: Promise<RecorderReply>): void;
-}
 
 /** Fixes the result, tells recorders and observers, and answers with what leaves the dispatcher. Never rejects. */
 export function finishDispatch(
@@ -31,7 +23,10 @@ export function finishDispatch(
 ): DispatchResult | Promise<DispatchResult> {
   const fixed = fix(run, redactResult(run, answer));
   if (run.plan.recorders.length === 0) return leave(run, fixed, fixed.result, undefined);
-  return record(run, fixed, deferred);
+  const recorded = askRecorders(run, fixed, deferred);
+  return recorded instanceof Promise
+    ? recorded.then(({ result, receipt }) => leave(run, fixed, result, receipt))
+    : leave(run, fixed, recorded.result, recorded.receipt);
 }
 
 /** What leaves the dispatcher while its stream still runs: no receipt, no records yet. */
@@ -102,62 +97,6 @@ function finalAudit(run: DispatchRun, audit: AuditBlob, runs?: readonly LayerRun
     );
     return { ...limitAudit({ layers: (layers ?? []).map(withoutAttributes) }), truncated: [""] };
   }
-}
-
-async function record(run: DispatchRun, fixed: FixedOutcome, deferred: Deferred | undefined): Promise<DispatchResult> {
-  let result = fixed.result;
-  let receipt: ReceiptRef | undefined;
-  for (const recorder of run.plan.recorders) {
-    const reply = await replyOf(run, recorder, fixed, deferred);
-    receipt ??= reply.receipt;
-    if (reply.failure !== undefined) result = withheldResult(fixed.result, reply.failure.error);
-    else if (reply.receipt.uri !== undefined && result.errorCategory !== "receipt_failed") {
-      result = { ...result, audit: { ...result.audit, receipt_uri: reply.receipt.uri } };
-    }
-  }
-  return leave(run, fixed, result, receipt);
-}
-
-/** One recorder's reply. A recorder that awaits shows as a span; one that throws has failed to write. */
-async function replyOf(
-  run: DispatchRun,
-  recorder: Recorder,
-  fixed: FixedOutcome,
-  deferred: Deferred | undefined,
-): Promise<RecorderReply> {
-  const startedAt = run.clock.now();
-  let given: unknown;
-  try {
-    given = recorder.record(fixed);
-  } catch (error) {
-    return unwritten(error);
-  }
-  if (!(given instanceof Promise)) return checked(recorder, given);
-  const pending = given.then((reply) => checked(recorder, reply), unwritten);
-  if (deferred !== undefined) {
-    deferred.add(pending);
-    return { receipt: { level: "pending" } };
-  }
-  const span = run.watched
-    ? openSafely(() => run.observer.recorder(recorder.name, startedAt), absentRecorder)
-    : absentRecorder;
-  const reply = await pending;
-  tellSafely(() => span.end(run.clock.now(), reply.failure !== undefined));
-  return reply;
-}
-
-function unwritten(error: unknown): RecorderReply {
-  return { receipt: { level: "failed" }, failure: { error } };
-}
-
-/** A reply, and no reference to a receipt that is not durable. What is no reply is a receipt that nobody wrote. */
-function checked(recorder: Recorder, reply: unknown): RecorderReply {
-  const { receipt, failure } = (reply ?? {}) as Partial<RecorderReply>;
-  if (typeof receipt !== "object" || receipt === null) {
-    return unwritten(new TypeError(`recorder ${recorder.name} answered without a receipt`));
-  }
-  const { uri: _, ...unproven } = receipt;
-  return { receipt: DURABLE.has(receipt.level) ? receipt : unproven, ...(failure ? { failure } : {}) };
 }
 
 function leave(

@@ -1,6 +1,6 @@
 /** What a dispatcher still has open after a result has left: deferred receipts and running streams. */
 
-import type { Deferred } from "./finish.ts";
+import type { Deferred } from "./ask-recorders.ts";
 import type { RecorderReply } from "./recorder.ts";
 import { MAX_DELAY_MS, type ToolStream } from "./tool-stream.ts";
 

@@ -125,7 +125,9 @@ export class AuditRecorder implements Recorder {
       }
     }
     const [first] = written;
-    this.#mirror(first, outcome).catch((error: unknown) => this.#lose(1, error));
+    if (this.#options.functions.length > 0) {
+      this.#mirror(first, outcome).catch((error: unknown) => this.#lose(1, error));
+    }
     if (first === undefined) return { receipt: { level: this.#options.locals.length > 0 ? "failed" : "pending" } };
     // For some milliseconds in memory only: that is less than written, and nothing may refer to it.
     return { receipt: { level: "pending", log: first.log } };

@@ -2,7 +2,7 @@
 
 import { canonicalJson } from "@toolspan/canonical";
 import { type AuditBlob, type Clock, elapsedMs, type LayerRecord, type LayerRun, toLayerRecord } from "@toolspan/core";
-import { fitText, jsonText } from "./json-text.ts";
+import { fitText, jsonText, wordText } from "./json-text.ts";
 import type { CompactLayer } from "./records/receipt.ts";
 
 /** Most bytes the audit blob takes in a line; the other fields together stay below the rest. */
@@ -108,7 +108,8 @@ function compactText(runs: readonly LayerRun[]): string {
   let text = "[";
   for (const run of runs) {
     if (text.length > 1) text += ",";
-    text += compactLayerText({ name: run.name, self_time_ms: elapsedMs(0, run.selfTime), status: run.status });
+    const time = duration(elapsedMs(0, run.selfTime));
+    text += `{"name":${wordText(run.name)},"self_time_ms":${time},"status":${wordText(run.status)}}`;
   }
   return `${text}]`;
 }

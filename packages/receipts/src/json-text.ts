@@ -10,6 +10,19 @@ export function jsonText(value: string): string {
   return SPECIAL.test(value) ? JSON.stringify(toWellFormed(value)) : `"${value}"`;
 }
 
+const MAX_WORDS = 1024;
+const words = new Map<string, string>();
+
+/** The same for words of which there are few, as layer names and statuses: each is written once. */
+export function wordText(word: string): string {
+  const known = words.get(word);
+  if (known !== undefined) return known;
+  if (words.size >= MAX_WORDS) words.clear();
+  const text = jsonText(word);
+  words.set(word, text);
+  return text;
+}
+
 export function jsonTextOrNull(value: string | null): string {
   return value === null ? "null" : jsonText(value);
 }
