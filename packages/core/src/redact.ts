@@ -7,20 +7,22 @@ import { failedResult } from "./failed-result.ts";
 import type { ModelInfo, Report } from "./observer.ts";
 import type { Redaction } from "./plan.ts";
 import type { ToolCall } from "./tool-call.ts";
-import type { ToolResult } from "./tool-result.ts";
+import { isCompleteResult, type ToolResult } from "./tool-result.ts";
 
-/** The result less what must not leave; a failure in its place where a redactor throws. */
+/** The result less what must not leave; a failure in its place where a redactor throws or gives no complete result. */
 export function redactResult(run: DispatchRun, answer: ToolResult): ToolResult {
   const { result } = run.plan.redaction;
   if (result.length === 0) return answer;
   try {
-    return result.reduce((redacted, redact) => redact(redacted, run), answer);
+    const redacted = result.reduce((given, redact) => redact(given, run), answer);
+    if (isCompleteResult(redacted)) return redacted;
+    reportRedactor("result", undefined);
   } catch (thrown) {
     reportRedactor("result", thrown);
-    const call = { ...run.call, toolArgs: undefined };
-    const error = `tool ${call.toolName}: its result could not be redacted and is withheld`;
-    return failedResult(call, "tool_middleware_exception", "redaction_failed", error);
   }
+  const call = { ...run.call, toolArgs: undefined };
+  const error = `tool ${call.toolName}: its result could not be redacted and is withheld`;
+  return failedResult(call, "tool_middleware_exception", "redaction_failed", error);
 }
 
 /** The call as the dispatch was entered, its arguments as they may be recorded; without them where a redactor throws. */
@@ -68,5 +70,5 @@ function redactContent({ content }: Redaction, value: unknown, toolName: string)
 }
 
 function reportRedactor(part: string, thrown: unknown): void {
-  diagnostics.report("kernel.redact", part, `a redactor threw ${nameOf(thrown) ?? "a value"}; ${part} left out`);
+  diagnostics.report("kernel.redact", part, `a redactor failed (${nameOf(thrown) ?? "no answer"}); ${part} left out`);
 }
