@@ -195,6 +195,9 @@ describe("lint()", () => {
   const cache = layer("cache", { caches: true });
   const redact = layer("redact", { redacts: true, rewritesArgs: "mask" });
   const retry = layer("retry", { retries: true });
+  const scope = layer("scope", { narrows: true });
+  const limit = layer("limit", { limits: true });
+  const deadline = layer("deadline", { abandons: true });
 
   it.each([
     ["a decider outside a rewriter", [decide, rewrite], ["error decider_outside_rewriter"]],
@@ -206,6 +209,20 @@ describe("lint()", () => {
     ["a cache inside it", [redact, cache], []],
     ["a retry outside a decider", [retry, decide], ["warning retry_outside_decider"]],
     ["a retry inside it", [decide, retry], []],
+    ["a retry outside a retry", [retry, retry], ["warning retry_outside_retry"]],
+    ["a cache outside a decider", [cache, decide], ["warning cache_outside_decider"]],
+    ["a cache inside it", [decide, cache], []],
+    ["a cache outside a scope", [cache, scope], ["warning cache_outside_scope"]],
+    ["a cache inside it", [scope, cache], []],
+    ["a cache outside a rewriter", [cache, rewrite], ["info cache_outside_rewriter"]],
+    ["a cache inside it", [rewrite, cache], []],
+    ["a decider outside a scope", [decide, scope], ["info decider_outside_scope"]],
+    ["a decider inside it", [scope, decide], []],
+    ["a deadline outside a decider", [deadline, decide], ["info deadline_outside_decider"]],
+    ["a deadline inside it", [decide, deadline], []],
+    ["a limiter on either side of a retry", [limit, retry, limit], []],
+    ["a deadline on either side of a retry", [deadline, retry, deadline], []],
+    ["layers that declare nothing, whatever they do", [pass, pass, composeToolCallers([pass, pass])], []],
     ["a recorder listed last", [pass, recordingRecorder().caller], ["info recorder_listed_last"]],
     ["a recorder alone", [recordingRecorder().caller], []],
     [
@@ -215,6 +232,16 @@ describe("lint()", () => {
     ],
   ] as const)("speaks of %s as it should", (_, layers, findings) => {
     expect(rules(...layers)).toEqual(findings);
+  });
+
+  it("has one sentence for each finding: what is wrong between which two, and what to do", () => {
+    const stack = [cache, retry, retry, deadline, decide, scope, redact, rewrite];
+    const findings = createDispatcher(stack).lint();
+    expect(new Set(findings.map(({ rule }) => rule)).size).toBe(9);
+    for (const { message } of findings) {
+      expect(message).toMatch(/^[a-z]+ .+; (put [a-z]+ outside [a-z]+|keep one of them)$/);
+      expect(message.slice(0, -1)).not.toContain(". ");
+    }
   });
 
   it("says in one sentence what to move where", () => {

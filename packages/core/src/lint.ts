@@ -44,6 +44,52 @@ const ORDER_RULES: readonly OrderRule[] = [
     inner: (traits) => traits.decides === true,
     message: (outer, inner) => `${outer} asks ${inner} again at every attempt; put ${inner} outside ${outer}`,
   },
+  {
+    rule: "retry_outside_retry",
+    severity: "warning",
+    outer: (traits) => traits.retries === true,
+    inner: (traits) => traits.retries === true,
+    message: (outer, inner) => `${outer} repeats what ${inner} has repeated, so attempts multiply; keep one of them`,
+  },
+  {
+    rule: "cache_outside_decider",
+    severity: "warning",
+    outer: (traits) => traits.caches === true,
+    inner: (traits) => traits.decides === true,
+    message: (outer, inner) =>
+      `${outer} answers from earlier results without asking ${inner}; put ${inner} outside ${outer}`,
+  },
+  {
+    rule: "cache_outside_scope",
+    severity: "warning",
+    outer: (traits) => traits.caches === true,
+    inner: (traits) => traits.narrows === true,
+    message: (outer, inner) =>
+      `${outer} gives out earlier results of tools that ${inner} may forbid; put ${inner} outside ${outer}`,
+  },
+  {
+    rule: "cache_outside_rewriter",
+    severity: "info",
+    outer: (traits) => traits.caches === true,
+    inner: (traits) => traits.rewritesArgs === "any",
+    message: (outer, inner) =>
+      `${outer} takes calls for the same that ${inner} may then rewrite differently; put ${inner} outside ${outer}`,
+  },
+  {
+    rule: "decider_outside_scope",
+    severity: "info",
+    outer: (traits) => traits.decides === true,
+    inner: (traits) => traits.narrows === true,
+    message: (outer, inner) =>
+      `${outer} is asked about calls that ${inner} refuses anyway; put ${inner} outside ${outer}`,
+  },
+  {
+    rule: "deadline_outside_decider",
+    severity: "info",
+    outer: (traits) => traits.abandons === true,
+    inner: (traits) => traits.decides === true,
+    message: (outer, inner) => `${outer} counts the time that ${inner} takes to decide; put ${inner} outside ${outer}`,
+  },
 ];
 
 /** Findings for rows in running order; `listed` is the order in which people wrote them. */

@@ -46,7 +46,7 @@ export function withTimeout(options: TimeoutOptions): Layer {
 
   return defineLayer({
     name: "with_timeout",
-    traits: { rewritesArgs: "no", audits: false },
+    traits: { rewritesArgs: "no", audits: false, ...(onBreach === "abort" ? { abandons: true } : {}) },
     call(call, next, scope) {
       const budgetMs = perTool.get(call.toolName) ?? maxMs;
       return wait({ call, next, scope, budgetMs, message });

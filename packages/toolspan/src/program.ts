@@ -6,6 +6,7 @@ import type { Console } from "./console.ts";
 import type { DemoOptions } from "./demo.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { ShowOptions } from "./show.ts";
+import type { StackOptions } from "./stack.ts";
 import { terminalText } from "./terminal-text.ts";
 import type { VerifyCommandOptions } from "./verify.ts";
 
@@ -16,7 +17,7 @@ const JSON_OPTION = "print one JSON object and nothing else";
 const EXIT_CODES = `
 Exit codes:
   0   what was asked holds
-  1   damage, a contradiction, or a run that could not be replayed
+  1   damage, a contradiction, a bad order of layers, or a run that could not be replayed
   2   cannot say: nothing there, no closing line, a log that is still written
   64  wrong usage
   70  a fault of the command itself`;
@@ -41,6 +42,7 @@ export function makeProgram(console: Console, end: End): Command {
   addDemo(program, console, end);
   addVerify(program, console, end);
   addShow(program, console, end);
+  addStack(program, console, end);
   return program;
 }
 
@@ -97,6 +99,22 @@ function addShow(program: Command, console: Console, end: End): void {
     .action(async (subject: string, options: ShowOptions) => {
       const { show } = await import("./show.ts");
       end(await show(console, subject, options));
+    });
+}
+
+function addStack(program: Command, console: Console, end: End): void {
+  program
+    .command("stack")
+    .description("draw the order in which a module's layers run, and say what is wrong with it")
+    .argument(
+      "<module>",
+      "a module that exports stack: a list of layers, a composition, or a dispatcher; it is run to be read",
+    )
+    .option("--json", JSON_OPTION)
+    .addHelpText("after", examples("toolspan stack examples/captain/stack.js", "toolspan stack dist/stack.js --json"))
+    .action(async (path: string, options: StackOptions) => {
+      const { stack } = await import("./stack.ts");
+      end(await stack(console, path, options));
     });
 }
 
