@@ -7,6 +7,9 @@ import type { Sink } from "./sink.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolResult } from "./tool-result.ts";
 
+export { assertNoLeak, type Canary } from "./testing/assert-no-leak.ts";
+export { LeakError, type LeakFound } from "./testing/leak-error.ts";
+
 /** A sink that keeps what it gets. */
 export interface MemorySink<T> extends Sink<T> {
   /** Everything exported so far, in order. */
