@@ -5,15 +5,18 @@ import {
   createDispatcher,
   defaultToolCaller,
   defineLayer,
+  diagnostics,
   type LayerScope,
   type ToolCall,
   type ToolCaller,
   ToolspanError,
 } from "@toolspan/core";
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { answer, echo, gate, named, pass, saying, statusLine, turn } from "../support/kernel-parts.ts";
 import { recordingObserver } from "../support/recording-observer.ts";
 import { recordingRecorder } from "../support/recording-recorder.ts";
+
+beforeEach(() => diagnostics.listen(() => {}));
 
 const makers = { composeToolCallers, createDispatcher } as const;
 

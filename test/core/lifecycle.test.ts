@@ -1,7 +1,7 @@
 // Laws of a dispatcher's life: deferred receipts, drain, flush, close.
 import { createDispatcher, type Observer, observerCaller, type RecorderReply } from "@toolspan/core";
 import { describe, expect, it } from "vitest";
-import { echo, gate, pass, turn } from "../support/kernel-parts.ts";
+import { echo, gate, pass, turn, withThen } from "../support/kernel-parts.ts";
 import { recordingObserver } from "../support/recording-observer.ts";
 import { durable, recordingRecorder } from "../support/recording-recorder.ts";
 
@@ -76,6 +76,21 @@ describe("a recorder that answers with something else than a reply", () => {
       expect([result.errorCategory, result.original?.result]).toEqual(["receipt_failed", 1]);
     },
   );
+});
+
+describe("a recorder whose promise has a then of its own making", () => {
+  it("is waited for all the same, and cannot fail the dispatch", async () => {
+    const then = { value: () => { throw new Error("then"); } }; // biome-ignore format: one descriptor
+    for (const deferReceipts of [true, false]) {
+      const recorder = recordingRecorder({
+        reply: () => withThen(Promise.resolve(REPLY), then) as Promise<RecorderReply>,
+      });
+      const dispatch = createDispatcher([recorder.caller], { deferReceipts });
+      const result = await dispatch({ toolName: "t", toolArgs: 1 }, echo);
+      expect([result.result, result.audit?.receipt_uri]).toEqual([1, deferReceipts ? undefined : "file:///r#1"]);
+      await dispatch.drain();
+    }
+  });
 });
 
 describe("a recorder that is content with a lost receipt", () => {

@@ -195,7 +195,7 @@ function nest(layers: readonly ToolCaller[], cuts: readonly number[]): readonly 
   return [...layers.slice(0, at), composeToolCallers(nest(layers.slice(at), rest))];
 }
 
-describe("a dispatch through any stack", () => {
+describe("a dispatch through any stack", { timeout: 60_000 }, () => {
   it("comes to what the model says, with the runs, attempts and audit that the model says", async () => {
     await fc.assert(
       fc.asyncProperty(steps, tools, fc.boolean(), async (stack, script, isWatched) => {

@@ -205,7 +205,7 @@ async function within(ms: number, checked: Promise<void>): Promise<void> {
   await Promise.race([checked, late]).finally(() => clearTimeout(timer));
 }
 
-describe("a copy of the kernel", () => {
+describe("a copy of the kernel", { timeout: 60_000 }, () => {
   it("that nobody touched breaks no law", async () => {
     expect(await brokenLaws(0)).toEqual([]);
   });

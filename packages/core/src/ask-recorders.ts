@@ -7,6 +7,7 @@ import type { FixedOutcome } from "./fixed-outcome.ts";
 import { openSafely, tellSafely } from "./guard.ts";
 import type { ReceiptLevel, ReceiptRef, Recorder, RecorderReply } from "./recorder.ts";
 import type { DispatchResult } from "./tool-result.ts";
+import { whenSettled } from "./when-settled.ts";
 
 /** Receipts that are still being written behind their results. */
 export interface Deferred {
@@ -60,7 +61,7 @@ function ask(
     return unwritten(error);
   }
   if (!(given instanceof Promise)) return checked(recorder, given);
-  const pending = given.then((reply) => checked(recorder, reply), unwritten);
+  const pending = whenSettled(given, (reply) => checked(recorder, reply), unwritten);
   if (deferred !== undefined) {
     deferred.add(pending);
     return { receipt: { level: "pending" } };
