@@ -443,7 +443,9 @@ function linkOf(fd: string): string | undefined {
 }
 
 test("a hundred thousand dispatches leave the heap as it was", async () => {
-  const { stdout, code } = await runChild("memory.mjs", { args: [folder, "100000"], nodeArgs: ["--expose-gc"] });
+  // Newer engines let garbage pile up to some 200 MB before they look at it; here it is what is kept that counts.
+  const nodeArgs = ["--expose-gc", "--max-semi-space-size=16"];
+  const { stdout, code } = await runChild("memory.mjs", { args: [folder, "100000"], nodeArgs });
   expect(code).toBe(0);
   const { early, late, rss } = JSON.parse(stdout) as { early: number; late: number; rss: number };
   expect(late - early).toBeLessThan(2_000_000);

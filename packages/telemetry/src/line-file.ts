@@ -26,10 +26,13 @@ export class LineFile {
    */
   write(line: string): void {
     if (this.#descriptor === undefined) throw new Error("the file is closed");
-    const bytes = Buffer.from(`${this.#torn ? "\n" : ""}${line}\n`, "utf8");
+    const text = `${this.#torn ? "\n" : ""}${line}\n`;
+    // As a string: a buffer for each line would pile up outside the heap until the next collection.
     let written = 0;
     try {
-      while (written < bytes.length) written += this.#fs.writeSync(this.#descriptor, bytes, written);
+      written = this.#fs.writeSync(this.#descriptor, text, null, "utf8");
+      if (written < Buffer.byteLength(text))
+        this.#writeRest(this.#descriptor, Buffer.from(text, "utf8").subarray(written));
       this.#torn = false;
     } catch (thrown) {
       this.#torn ||= written > 0;
@@ -42,5 +45,10 @@ export class LineFile {
     const descriptor = this.#descriptor;
     this.#descriptor = undefined;
     this.#fs.closeSync(descriptor);
+  }
+
+  /** A write may take less than it was given. */
+  #writeRest(descriptor: number, bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; ) at += this.#fs.writeSync(descriptor, bytes, at);
   }
 }
