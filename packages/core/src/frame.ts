@@ -5,13 +5,13 @@ import { type ArgsBinding, type ArgsDigest, bindTo, carryBinding } from "./bindi
 import type { Reading } from "./clock.ts";
 import { diagnostics } from "./diagnostics.ts";
 import type { DispatchRun } from "./dispatch-run.ts";
-import { errorTypeOf } from "./error-type.ts";
 import { kindOf, ToolspanError } from "./errors.ts";
 import { crashedLayer, incompleteAnswer } from "./failed-result.ts";
 import { openSafely, runWithin, tellSafely } from "./guard.ts";
 import type { LayerDefinition, LayerScope } from "./layer.ts";
 import type { LayerObserver } from "./observer.ts";
 import type { Attributes, LayerRun } from "./record.ts";
+import { redactAttributes, redactErrorType } from "./redact.ts";
 import { RunRecording } from "./run-recording.ts";
 import { runTerminal } from "./terminal.ts";
 import type { ToolCall } from "./tool-call.ts";
@@ -134,13 +134,17 @@ export class Frame implements LayerScope, Inner {
   }
 
   report(report: { readonly status?: string; readonly attributes?: Attributes }): void {
-    if (!this.closed) this.recorded?.report(report);
+    if (this.closed || this.recorded === null) return;
+    const { attributes } = report;
+    if (attributes === undefined) this.recorded.report(report);
+    else this.recorded.report({ ...report, attributes: redactAttributes(this.dispatch, attributes) });
   }
 
   event(name: string, attributes?: Attributes): void {
     const { recorded, dispatch } = this;
     if (recorded === null || this.closed) return;
-    tellSafely(() => recorded.observer.event(name, attributes, dispatch.clock.now()));
+    const said = attributes === undefined ? undefined : redactAttributes(dispatch, attributes);
+    tellSafely(() => recorded.observer.event(name, said, dispatch.clock.now()));
   }
 
   bindArgs(digest: ArgsDigest): void {
@@ -248,7 +252,7 @@ export class Frame implements LayerScope, Inner {
     if (this.closed) return result;
     if (isObject(result.audit)) dispatch.keepAudit(result.audit);
     if (recorded !== null && (isOwn || result.status !== this.innerResult?.status))
-      recorded.errorType = errorTypeOf(result);
+      recorded.errorType = redactErrorType(dispatch, result);
     if (parent !== null) parent.innerResult = result;
     if (dispatch.runningStream(result) !== undefined) recorded?.stopSelfTime(dispatch.clock.now(), this.open !== null);
     else this.close();

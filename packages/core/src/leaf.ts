@@ -4,11 +4,11 @@ import { absentLeaf } from "./absent-observer.ts";
 import type { ArgsBinding } from "./binding.ts";
 import type { Reading } from "./clock.ts";
 import type { DispatchRun } from "./dispatch-run.ts";
-import { errorTypeOf } from "./error-type.ts";
 import type { Frame, Inner } from "./frame.ts";
 import { openSafely, tellSafely } from "./guard.ts";
 import type { Digest } from "./hasher.ts";
 import type { LeafObserver } from "./observer.ts";
+import { redactErrorType } from "./redact.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolResult } from "./tool-result.ts";
 
@@ -70,7 +70,7 @@ export class Leaf implements Inner {
   settle(result: ToolResult): ToolResult {
     this.handlerEnded();
     if (this.closed) this.tellLate(result);
-    else this.close(result.status, errorTypeOf(result));
+    else this.close(result.status, redactErrorType(this.dispatch, result));
     if (this.parent !== null) this.parent.innerResult = result;
     return result;
   }
@@ -98,7 +98,14 @@ export class Leaf implements Inner {
     if (this.settledLate || !this.started || !dispatch.recording) return;
     this.settledLate = true;
     const settledAt = dispatch.clock.now();
-    dispatch.settledLate({ dispatch, attempt, startedAt, settledAt, ok: result.ok, errorType: errorTypeOf(result) });
+    dispatch.settledLate({
+      dispatch,
+      attempt,
+      startedAt,
+      settledAt,
+      ok: result.ok,
+      errorType: redactErrorType(this.dispatch, result),
+    });
   }
 
   private openSpan(): LeafObserver {

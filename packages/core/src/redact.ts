@@ -2,12 +2,13 @@
 
 import { diagnostics } from "./diagnostics.ts";
 import type { DispatchRun } from "./dispatch-run.ts";
-import { nameOf } from "./error-type.ts";
+import { errorTypeOf, nameOf } from "./error-type.ts";
 import { failedResult } from "./failed-result.ts";
 import type { ModelInfo, Report } from "./observer.ts";
 import type { Redaction } from "./plan.ts";
+import type { Attributes } from "./record.ts";
 import type { ToolCall } from "./tool-call.ts";
-import { isCompleteResult, type ToolResult } from "./tool-result.ts";
+import { CAUSE, isCompleteResult, type ToolResult } from "./tool-result.ts";
 
 /** The result less what must not leave; a failure in its place where a redactor throws or gives no complete result. */
 export function redactResult(run: DispatchRun, answer: ToolResult): ToolResult {
@@ -25,16 +26,32 @@ export function redactResult(run: DispatchRun, answer: ToolResult): ToolResult {
   return failedResult(call, "tool_middleware_exception", "redaction_failed", error);
 }
 
-/** The call as the dispatch was entered, its arguments as they may be recorded; without them where a redactor throws. */
+/** What of a call is content; the rest are facts. */
+const CONTENT = ["toolArgs", "rawArgs", "description", "schema", "annotations", "meta"] as const;
+
+/** The call as the dispatch was entered, its content as it may be recorded; without it where a redactor throws. */
 export function redactCall({ plan, call }: DispatchRun): ToolCall {
   if (plan.redaction.content.length === 0) return call;
-  const { toolArgs, rawArgs, toolName } = call;
-  const masked = {
-    toolArgs: redactContent(plan.redaction, toolArgs, toolName),
-    rawArgs: redactContent(plan.redaction, rawArgs, toolName) as string | undefined,
-  };
-  if (masked.toolArgs === toolArgs && masked.rawArgs === rawArgs) return call;
-  return { ...call, ...masked, native: undefined };
+  const masked: Record<string, unknown> = {};
+  for (const field of CONTENT) {
+    const value = redactContent(plan.redaction, call[field], call.toolName);
+    if (value !== call[field]) masked[field] = value;
+  }
+  return Object.keys(masked).length === 0 ? call : { ...call, ...masked, native: undefined };
+}
+
+/** What a layer says of itself, as it may be recorded; nothing where a redactor throws. */
+export function redactAttributes({ plan, call }: DispatchRun, attributes: Attributes): Attributes {
+  const masked = redactContent(plan.redaction, attributes, call.toolName);
+  return typeof masked === "object" && masked !== null ? (masked as Attributes) : {};
+}
+
+/** The error type; the category or the status in its place where its name holds what must not leave. */
+export function redactErrorType({ plan, call }: DispatchRun, result: ToolResult): string | undefined {
+  const type = errorTypeOf(result);
+  if (type === undefined || plan.redaction.content.length === 0 || !(CAUSE in result)) return type;
+  if (redactContent(plan.redaction, type, call.toolName) === type) return type;
+  return result.errorCategory ?? result.status;
 }
 
 /** What an observer may learn of a model call. Its messages are masked when they are read, not before. */
