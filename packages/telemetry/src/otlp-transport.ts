@@ -17,6 +17,8 @@ export type SendResult =
       readonly detail: string;
     };
 
+type Failed = Extract<SendResult, { readonly sent: false }>;
+
 interface Attempt {
   readonly status: number;
   readonly body: string;
@@ -68,8 +70,8 @@ export class OtlpTransport {
   }
 
   async #repeat(body: string | Uint8Array, signal: AbortSignal): Promise<SendResult> {
+    let failed: Failed = { sent: false, reason: "timeout", detail: "no answer" };
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
-      let failed: Extract<SendResult, { readonly sent: false }>;
       let pause = wait * (0.5 + Math.random());
       try {
         const { status, body: response, retryAfter } = await this.#attempt(body, signal);
@@ -78,7 +80,8 @@ export class OtlpTransport {
         if (!RETRYABLE.has(status)) return failed;
         pause = waitAsked(retryAfter) ?? pause;
       } catch (thrown) {
-        if (signal.aborted) return { sent: false, reason: "timeout", detail: "no answer" };
+        // Out of time: what the attempt before had met says more.
+        if (signal.aborted) return failed;
         failed = { sent: false, reason: "unreachable", detail: causeOf(thrown) };
       }
       if (!(await slept(pause, signal))) return failed;
