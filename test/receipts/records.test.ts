@@ -26,10 +26,11 @@ beforeAll(build);
 async function everyKind(): Promise<readonly LogRecord[]> {
   const root = temporaryFolder();
   await runProgram(["die", root, "intent_first"]);
+  const started = gate();
   const impatient = named("impatient", async (call, next) => {
     const inner = next(call);
     if (call.toolName !== "slow") return inner;
-    await turn();
+    await started.opened;
     return answer(call, { ok: false, status: "timeout" });
   });
   const recorded = recording({ stateDir: root, policy: "intent_first", layers: "full" }, [impatient]);
@@ -39,7 +40,10 @@ async function everyKind(): Promise<readonly LogRecord[]> {
     throw new TypeError("content");
   });
   await recorded.dispatch.refuse({ toolName: "unknown", known: false }, { status: "tool_not_found" });
-  await recorded.call("slow", "session", () => late.opened);
+  await recorded.call("slow", "session", () => {
+    started.open();
+    return late.opened;
+  });
   late.open(1);
   await turn();
   await recorded.close();

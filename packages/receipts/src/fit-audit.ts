@@ -1,9 +1,9 @@
 /** The audit blob as a receipt holds it: canonical text, within its size, whatever the layers attached. */
 
 import { canonicalJson } from "@toolspan/canonical";
-import { type AuditBlob, type Clock, elapsedMs, type LayerRecord, type LayerRun, toLayerRecord } from "@toolspan/core";
+import { type AuditBlob, type Clock, type LayerRun, toLayerRecord } from "@toolspan/core";
 import { fitText, jsonText, wordText } from "./json-text.ts";
-import type { CompactLayer } from "./records/receipt.ts";
+import { millisecondsText } from "./milliseconds-text.ts";
 
 /** Most bytes the audit blob takes in a line; the other fields together stay below the rest. */
 export const MAX_AUDIT_BYTES = 28_672;
@@ -39,9 +39,10 @@ export function fitAudit(
 
 /** The common case, written as its own canonical form. */
 function bareText(runs: readonly LayerRun[], uri: string | null): string {
-  if (runs.length === 0) return uri === null ? "null" : `{"receipt_uri":${jsonText(uri)}}`;
+  // An address is a URL: nothing in it needs an escape.
+  if (runs.length === 0) return uri === null ? "null" : `{"receipt_uri":"${uri}"}`;
   const layers = compactText(runs);
-  return uri === null ? `{"layers":${layers}}` : `{"layers":${layers},"receipt_uri":${jsonText(uri)}}`;
+  return uri === null ? `{"layers":${layers}}` : `{"layers":${layers},"receipt_uri":"${uri}"}`;
 }
 
 /** Gives up layer attributes, layers, metadata, free keys, the rest, until the text is short enough; names each. */
@@ -92,30 +93,30 @@ function nameIn(member: string): string {
 }
 
 function fullText(runs: readonly LayerRun[], clock: Clock): string {
-  return `[${runs.map((run) => fullLayerText(toLayerRecord(run, clock))).join(",")}]`;
+  return `[${runs.map((run) => fullLayerText(run, clock)).join(",")}]`;
 }
 
-function fullLayerText(record: LayerRecord): string {
+function fullLayerText(run: LayerRun, clock: Clock): string {
   try {
+    const record = toLayerRecord(run, clock);
     return canonicalJson({ ...record, self_time_ms: duration(record.self_time_ms) });
   } catch {
     // Attributes come from layers, and a layer may report NaN.
-    return compactLayerText(record);
+    return compactLayerText(run);
   }
 }
 
 function compactText(runs: readonly LayerRun[]): string {
   let text = "[";
-  for (const run of runs) {
-    if (text.length > 1) text += ",";
-    const time = duration(elapsedMs(0, run.selfTime));
-    text += `{"name":${wordText(run.name)},"self_time_ms":${time},"status":${wordText(run.status)}}`;
+  for (let i = 0; i < runs.length; i++) {
+    const run = runs[i] as LayerRun;
+    text += i === 0 ? compactLayerText(run) : `,${compactLayerText(run)}`;
   }
   return `${text}]`;
 }
 
-function compactLayerText({ name, self_time_ms: time, status }: CompactLayer): string {
-  return `{"name":${jsonText(name)},"self_time_ms":${duration(time)},"status":${jsonText(status)}}`;
+function compactLayerText({ name, selfTime, status }: LayerRun): string {
+  return `{"name":${wordText(name)},"self_time_ms":${millisecondsText(selfTime)},"status":${wordText(status)}}`;
 }
 
 /** A clock of somebody else's may run backwards; a record may not. */

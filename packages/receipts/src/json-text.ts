@@ -11,6 +11,7 @@ export function jsonText(value: string): string {
 }
 
 const MAX_WORDS = 1024;
+const MAX_WORD_LENGTH = 64;
 const words = new Map<string, string>();
 
 /** The same for words of which there are few, as layer names and statuses: each is written once. */
@@ -19,8 +20,17 @@ export function wordText(word: string): string {
   if (known !== undefined) return known;
   if (words.size >= MAX_WORDS) words.clear();
   const text = jsonText(word);
-  words.set(word, text);
+  if (word.length <= MAX_WORD_LENGTH) words.set(word, text);
   return text;
+}
+
+export function wordTextOrNull(word: string | null): string {
+  return word === null ? "null" : wordText(word);
+}
+
+/** The same for what needs no escape by its kind: hashes, ids in hex, words of a closed list. */
+export function plainTextOrNull(value: string | null): string {
+  return value === null ? "null" : `"${value}"`;
 }
 
 export function jsonTextOrNull(value: string | null): string {

@@ -4,6 +4,7 @@ import { canonicalJson } from "@toolspan/canonical";
 import { kindOf, ToolspanError } from "@toolspan/core";
 import { LocalOutlet } from "./log/local-outlet.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
+import { faultOf } from "./records/record.ts";
 
 /** Marks a sink whose receipts go through the local log with its levels and policies. */
 export const LOCAL: unique symbol = Symbol.for("toolspan.receipts.local") as never;
@@ -32,17 +33,12 @@ export interface LocalReceiptSink {
  * The same sink that `withAuditLog("local")` uses for each session: `<state root>/receipts/<escaped session id>.jsonl`, chained, one line a receipt. A restart or a second writer takes the next numbered file.
  *
  * @param sessionId Names the file and stands in its first line; null for calls without a session.
- * @returns A sink for `withAuditLog`, also callable with a receipt that was made elsewhere; then it rejects with the store's error.
+ * @returns A sink for `withAuditLog`, also callable with a receipt that was made elsewhere; then it rejects with the store's error, or with TOOLSPAN_INVALID_OPTION for what is no receipt.
  * @throws TOOLSPAN_RECEIPT_STORE when made, if the folder cannot be used; TOOLSPAN_INVALID_OPTION for a bad id or option.
  */
 export function localReceiptSink(sessionId: string | null, options: LocalReceiptSinkOptions = {}): LocalReceiptSink {
   if (sessionId !== null && typeof sessionId !== "string") {
-    throw new ToolspanError("TOOLSPAN_INVALID_OPTION", {
-      subject: "localReceiptSink",
-      option: "sessionId",
-      expected: "a string or null",
-      received: kindOf(sessionId),
-    });
+    throw invalid("sessionId", "a string or null", kindOf(sessionId));
   }
   const outlet = new LocalOutlet({
     stateDir: options.stateDir,
@@ -52,8 +48,16 @@ export function localReceiptSink(sessionId: string | null, options: LocalReceipt
     sessionId,
   });
   const append = async (receipt: ToolCallReceipt): Promise<void> => {
-    const { audit, chain: _, ...rest } = receipt;
-    await outlet.copy({ ...rest, auditText: canonicalJson(audit) }).durable();
+    const fault = faultOf({ ...receipt });
+    if (fault !== null) {
+      throw invalid(
+        "receipt",
+        "a receipt",
+        "field" in fault ? `one whose ${fault.field} is none` : `an unknown ${fault.unknown}`,
+      );
+    }
+    const { audit, chain: _, duration_ms, ...rest } = receipt;
+    await outlet.copy({ ...rest, auditText: canonicalJson(audit), durationText: String(duration_ms) }).durable();
   };
   return Object.assign(append, {
     [LOCAL]: outlet,
@@ -61,4 +65,8 @@ export function localReceiptSink(sessionId: string | null, options: LocalReceipt
     close: () => outlet.close(),
     [Symbol.asyncDispose]: () => outlet.close(),
   });
+}
+
+function invalid(option: string, expected: string, received: string): ToolspanError {
+  return new ToolspanError("TOOLSPAN_INVALID_OPTION", { subject: "localReceiptSink", option, expected, received });
 }

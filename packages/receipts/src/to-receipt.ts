@@ -4,7 +4,6 @@ import {
   type Digest,
   type DispatchOutcome,
   type Executor,
-  elapsedMs,
   isToolStatus,
   type LayerRun,
   type TraceRef,
@@ -12,14 +11,16 @@ import {
 } from "@toolspan/core";
 import { fitAudit, type LayerForm } from "./fit-audit.ts";
 import { fitText } from "./json-text.ts";
+import { millisecondsText } from "./milliseconds-text.ts";
 import { SCHEMA_VERSION } from "./records/envelope.ts";
 import { hash } from "./records/field.ts";
 import { KINDS, type ToolCallReceipt } from "./records/receipt.ts";
 import type { ToolHashes } from "./tool-hashes.ts";
 
-/** A receipt that has no place in a log yet, its audit blob as text. */
-export interface ReceiptDraft extends Omit<ToolCallReceipt, "audit" | "chain"> {
+/** A receipt that has no place in a log yet; what is costly to print is there as JSON text. */
+export interface ReceiptDraft extends Omit<ToolCallReceipt, "audit" | "chain" | "duration_ms"> {
   readonly auditText: string;
+  readonly durationText: string;
 }
 
 const MAX_REDACTED = 128;
@@ -60,7 +61,7 @@ export function toReceipt(
     error_type: cut.text("error_type", outcome.errorType),
     error_category: cut.text("error_category", result.errorCategory),
     started_at: toRfc3339(clock, dispatch.startedAt),
-    duration_ms: Math.max(0, elapsedMs(dispatch.startedAt, outcome.endedAt)),
+    durationText: millisecondsText(outcome.endedAt - dispatch.startedAt),
     args_hash: hashOf(dispatch.argsDigest),
     executed_args_hash: hashOf(outcome.executedArgs),
     args_redacted: cut.list("args_redacted", dispatch.argsDigest?.redacted ?? NONE),

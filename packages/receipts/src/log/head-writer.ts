@@ -17,6 +17,8 @@ export class HeadWriter {
   readonly #next: string;
   #fd: number | undefined;
   #inPlace = 0;
+  /** True while a head may lie there that never got its place. */
+  #stale = false;
 
   constructor(folder: string, log: string) {
     const { all, latest, next } = headFiles(log);
@@ -71,7 +73,8 @@ export class HeadWriter {
   }
 
   #create(text: Buffer): number {
-    rmSync(this.#next, { force: true }); // of an attempt that failed or was overtaken
+    if (this.#stale) rmSync(this.#next, { force: true });
+    this.#stale = true;
     const fd = createPrivate(this.#next);
     try {
       writeAll(fd, text);
@@ -84,6 +87,7 @@ export class HeadWriter {
 
   #putInPlace(head: Checkpoint): void {
     renameSync(this.#next, this.#latest);
+    this.#stale = false;
     // Later renames need no sync: losing one leaves an earlier head, which readers accept.
     if (this.#inPlace === 0) syncFolder(this.#folder);
     this.#inPlace = head.size;

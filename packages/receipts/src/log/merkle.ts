@@ -19,28 +19,28 @@ export function sha256Hex(bytes: Uint8Array): string {
 
 const nodeInput = Buffer.alloc(65, 1);
 
-/** Hash of an inner node over its two children, 32 bytes each. */
-export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  nodeInput.set(left, 1);
-  nodeInput.set(right, 33);
-  return oneShot("sha256", nodeInput, "buffer");
+/** Hash of an inner node over its two children. All hashes are lower-case hex: to and from it is the cheapest way here. */
+function nodeHash(left: string, right: string): string {
+  nodeInput.write(left, 1, "hex");
+  nodeInput.write(right, 33, "hex");
+  return oneShot("sha256", nodeInput, "hex");
 }
 
 /** The tree over the leaves so far, kept as the roots of its full subtrees: one hash a leaf, log2(n) hashes of memory. */
 export class MerkleTree {
   #size = 0;
   /** Roots of full subtrees, largest first; one for each set bit of the size. */
-  #peaks: Buffer[] = [];
+  #peaks: string[] = [];
 
   get size(): number {
     return this.#size;
   }
 
-  /** Adds a leaf hash, hex or 32 bytes. */
-  add(leaf: string | Buffer): void {
-    let node = typeof leaf === "string" ? Buffer.from(leaf, "hex") : leaf;
+  /** Adds a leaf hash, lower-case hex. */
+  add(leaf: string): void {
+    let node = leaf;
     for (let rest = this.#size; rest % 2 === 1; rest = Math.floor(rest / 2)) {
-      node = nodeHash(this.#peaks.pop() as Buffer, node);
+      node = nodeHash(this.#peaks.pop() as string, node);
     }
     this.#peaks.push(node);
     this.#size++;
@@ -50,8 +50,8 @@ export class MerkleTree {
   root(): string {
     let node = this.#peaks.at(-1);
     if (node === undefined) return EMPTY_ROOT;
-    for (let i = this.#peaks.length - 2; i >= 0; i--) node = nodeHash(this.#peaks[i] as Buffer, node);
-    return node.toString("hex");
+    for (let i = this.#peaks.length - 2; i >= 0; i--) node = nodeHash(this.#peaks[i] as string, node);
+    return node;
   }
 
   /** The same tree, to go on with apart. */
@@ -63,18 +63,12 @@ export class MerkleTree {
   }
 }
 
-/** True when `proof` leads from leaf `index` of `size` to `root`. Hashes are 32 bytes; sizes are integers. */
-export function isIncluded(
-  index: number,
-  size: number,
-  leaf: Uint8Array,
-  proof: readonly Uint8Array[],
-  root: Uint8Array,
-): boolean {
+/** True when `proof` leads from leaf `index` of `size` to `root`. Hashes are lower-case hex; sizes are integers. */
+export function isIncluded(index: number, size: number, leaf: string, proof: readonly string[], root: string): boolean {
   if (!(index >= 0 && index < size) || ![leaf, root, ...proof].every(isHash)) return false;
   let at = index;
   let last = size - 1;
-  let node: Uint8Array = leaf;
+  let node = leaf;
   for (const sibling of proof) {
     if (last === 0) return false;
     if (at % 2 === 1 || at === last) {
@@ -89,7 +83,7 @@ export function isIncluded(
     at = Math.floor(at / 2);
     last = Math.floor(last / 2);
   }
-  return last === 0 && Buffer.compare(node, root) === 0;
+  return last === 0 && node === root;
 }
 
 /**
@@ -100,12 +94,12 @@ export function isIncluded(
 export function isConsistent(
   size1: number,
   size2: number,
-  root1: Uint8Array,
-  root2: Uint8Array,
-  proof: readonly Uint8Array[],
+  root1: string,
+  root2: string,
+  proof: readonly string[],
 ): boolean {
   if (size1 > size2 || size1 < 1) return false;
-  if (size1 === size2) return proof.length === 0 && Buffer.compare(root1, root2) === 0;
+  if (size1 === size2) return proof.length === 0 && root1 === root2;
   if (![root1, root2, ...proof].every(isHash)) return false;
   const path = isPowerOfTwo(size1) ? [root1, ...proof] : [...proof];
   if (proof.length === 0 || path[0] === undefined) return false;
@@ -132,11 +126,11 @@ export function isConsistent(
     at = Math.floor(at / 2);
     last = Math.floor(last / 2);
   }
-  return last === 0 && Buffer.compare(node1, root1) === 0 && Buffer.compare(node2, root2) === 0;
+  return last === 0 && node1 === root1 && node2 === root2;
 }
 
-function isHash(bytes: Uint8Array): boolean {
-  return bytes.length === 32;
+function isHash(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
 }
 
 function isPowerOfTwo(size: number): boolean {
