@@ -1,10 +1,10 @@
 // Laws of withConsent: nothing runs that was not clearly approved, and an approval holds for what was seen.
 import { plainDigest } from "@toolspan/canonical/hash";
-import { createDispatcher, defineLayer, diagnostics, type ToolCallInput } from "@toolspan/core";
-import { autoApprove, type ConsentPrompt, withConsent } from "@toolspan/middleware/with-consent";
+import { createDispatcher, type DispatchResult, defineLayer, diagnostics, type ToolCallInput } from "@toolspan/core";
+import { autoApprove, type ConsentOptions, type ConsentPrompt, withConsent } from "@toolspan/middleware/with-consent";
 import { withRequiredReason } from "@toolspan/middleware/with-required-reason";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { dispatchOnce, layerContract, optionContract } from "../support/layer-contract.ts";
+import { dispatchOnce, layerContract, optionContract, outcomeRecorder } from "../support/layer-contract.ts";
 
 beforeEach(() => {
   diagnostics.reset();
@@ -26,6 +26,8 @@ optionContract("withConsent", [
   ["options", () => withConsent(autoApprove, 5 as never)],
   ["promptTimeoutMs", () => withConsent(autoApprove, { promptTimeoutMs: 0 })],
   ["promptTimeoutMs", () => withConsent(autoApprove, { promptTimeoutMs: 2 ** 31 })],
+  ["denials", () => withConsent(autoApprove, { denials: "never" as never })],
+  ["ignoreArgs", () => withConsent(autoApprove, { ignoreArgs: "reason" as never })],
   ["timeout", () => withConsent(autoApprove, { timeout: 1 } as never)],
 ]);
 
@@ -279,4 +281,97 @@ it("leaves a record of each refusal: deny, then expire, then approve", async () 
     ["consent_denied", false, "denied"],
     ["ok", true, "approved"],
   ]);
+});
+
+describe("a denial", () => {
+  const turn = { iteration: 1, sessionId: "s1", runId: "r1" };
+  const asking = (answers: ReturnType<ConsentPrompt>[], options: ConsentOptions = {}) => {
+    const prompt = vi.fn<ConsentPrompt>(() => answers.shift() ?? true);
+    const dispatch = createDispatcher([withConsent(prompt, options)]);
+    const ask = async (input: Partial<ToolCallInput> = {}): Promise<DispatchResult> =>
+      dispatch({ ...call, turn, ...input }, () => "ran");
+    return { prompt, ask };
+  };
+  const no = { approved: false, decidedBy: "ops", reason: "not today" };
+
+  it("is final for the same tool and arguments within the session: it is given again, and nobody is asked", async () => {
+    const { prompt, ask } = asking([no]);
+    const first = await ask();
+    const again = await ask({
+      callId: "c2",
+      toolArgs: { path: "/tmp/x" },
+      turn: { ...turn, iteration: 9, runId: "r2" },
+    });
+    expect(prompt).toHaveBeenCalledTimes(1);
+    expect([first.status, again.status, again.executed]).toEqual(["consent_denied", "consent_denied", false]);
+    expect(again.audit?.consent).toEqual(first.audit?.consent);
+    expect(again.observation).toContain("not today");
+    expect(again.audit?.layers?.[0]).toMatchObject({ status: "denied", attributes: { cause: "denied_before" } });
+  });
+
+  it.each<[string, Partial<ToolCallInput>]>([
+    ["another tool", { toolName: "move_file" }],
+    ["other arguments", { toolArgs: { path: "/tmp/y" } }],
+    ["another session", { turn: { iteration: 1, sessionId: "s2" } }],
+    ["a run of its own", { turn: { iteration: 1, runId: "r1" } }],
+  ])("says nothing of %s", async (_, other) => {
+    const { prompt, ask } = asking([no, true]);
+    await ask();
+    expect([(await ask(other)).status, prompt.mock.calls.length]).toEqual(["ok", 2]);
+  });
+
+  it("holds for the run where there is no session, and for the call alone where there is neither", async () => {
+    const inRun = asking([no, true]);
+    await inRun.ask({ turn: { iteration: 1, runId: "r1" } });
+    expect((await inRun.ask({ turn: { iteration: 2, runId: "r1" } })).status).toBe("consent_denied");
+    const alone = asking([no, true]);
+    await alone.ask({ turn: { iteration: 1 } });
+    expect((await alone.ask({ turn: { iteration: 1 } })).status).toBe("ok");
+  });
+
+  it("is no denial of arguments that cannot be compared: they are asked about each time", async () => {
+    const { prompt, ask } = asking([no, true]);
+    const toolArgs = { f: () => 1 };
+    await ask({ toolArgs });
+    expect([(await ask({ toolArgs })).status, prompt.mock.calls.length]).toEqual(["ok", 2]);
+  });
+
+  it("does not give way to another reason for the same call, where that is said", async () => {
+    const { prompt, ask } = asking([no, true], { ignoreArgs: ["reason"] });
+    await ask({ toolArgs: { path: "/tmp/x", reason: "please" } });
+    expect((await ask({ toolArgs: { path: "/tmp/x", reason: "pretty please" } })).status).toBe("consent_denied");
+    expect((await ask({ toolArgs: { path: "/tmp/y", reason: "please" } })).status).toBe("ok");
+    expect(prompt).toHaveBeenCalledTimes(2);
+  });
+
+  it("is asked about again where that is wanted", async () => {
+    const { prompt, ask } = asking([no, true], { denials: "ask" });
+    expect([(await ask()).status, (await ask()).status, prompt.mock.calls.length]).toEqual(["consent_denied", "ok", 2]);
+  });
+
+  it("by a prompt that was late is final, by one that broke is not", async () => {
+    vi.useFakeTimers();
+    const late = asking([new Promise(() => {}), true], { promptTimeoutMs: 10 });
+    const pending = late.ask();
+    await vi.advanceTimersByTimeAsync(10);
+    expect([(await pending).status, (await late.ask()).status]).toEqual(["consent_denied", "consent_denied"]);
+    const broken = asking([Promise.reject(new Error("closed")), undefined as never, true]);
+    expect([(await broken.ask()).status, (await broken.ask()).status]).toEqual(["consent_denied", "ok"]);
+  });
+
+  it("follows no approval: what was approved once is asked about again", async () => {
+    const { prompt, ask } = asking([true, no]);
+    expect([(await ask()).status, (await ask()).status, prompt.mock.calls.length]).toEqual(["ok", "consent_denied", 2]);
+  });
+
+  it("leaves a receipt each time, and no execution", async () => {
+    const recorder = outcomeRecorder();
+    const handler = vi.fn();
+    const dispatch = createDispatcher([recorder, withConsent(() => no)]);
+    for (let i = 0; i < 3; i += 1) await dispatch({ ...call, turn }, handler);
+    expect(
+      recorder.outcomes.map(({ result, attempts, executedArgs }) => [result.status, attempts, executedArgs]),
+    ).toEqual([1, 2, 3].map(() => ["consent_denied", 0, null]));
+    expect(handler).not.toHaveBeenCalled();
+  });
 });
