@@ -117,7 +117,10 @@ async function once(
       scope.report({ status: "aborted" });
       return failedResult(call, "aborted", "aborted", `tool ${call.toolName}: aborted while the same call was running`);
     }
-    if (landed !== undefined) return replay(structuredClone(landed.value), call, scope, "joined");
+    if (landed !== undefined) {
+      scope.report({ status: "joined" });
+      return replay(structuredClone(landed.value), call, scope);
+    }
   }
 }
 
@@ -137,7 +140,8 @@ async function run(
   }
   if (found !== "failed" && found !== undefined) {
     land(found);
-    return replay(structuredClone(found), call, scope, "hit");
+    scope.report({ status: "hit" });
+    return replay(structuredClone(found), call, scope);
   }
   const result = await next(call);
   const entry = toStored(result, scope.dispatch.id);
@@ -147,7 +151,8 @@ async function run(
   }
   land(entry);
   const kept = await askStore(() => store.set(key, entry, ttlMs), "set");
-  scope.report({ status: kept === "failed" ? "unstored" : "miss" });
+  if (kept === "failed") scope.report({ status: "unstored" });
+  else scope.report({ status: "miss" });
   return result;
 }
 
@@ -173,9 +178,9 @@ function toStored(result: ToolResult, dispatchId: string): StoredResult | undefi
   });
 }
 
-function replay(entry: StoredResult, call: ToolCall, scope: LayerScope, status: "hit" | "joined"): ToolResult {
+function replay(entry: StoredResult, call: ToolCall, scope: LayerScope): ToolResult {
   const { dispatchId, ...kept } = entry;
-  scope.report({ status, attributes: { replayed_from: dispatchId } });
+  scope.report({ attributes: { replayed_from: dispatchId } });
   return {
     ok: true,
     toolName: call.toolName,

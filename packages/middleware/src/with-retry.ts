@@ -14,7 +14,7 @@ import {
 import type { KeyFunction } from "./args-key.ts";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
 import { onAbort } from "./on-abort.ts";
-import { Attempts, RETRIABLE, type RetryPlan } from "./retry-attempts.ts";
+import { Attempts, RETRIABLE, type RetryDecision, type RetryPlan } from "./retry-attempts.ts";
 
 /** How often and how patiently calls of one tool are repeated; a tool's own `retry` has this form. */
 export interface ToolRetry {
@@ -92,6 +92,9 @@ async function repeat(attempts: Attempts, call: ToolCall, next: Next, scope: Lay
   }
 }
 
+/** What the run of an attempt says of it. */
+const WORD: Readonly<Record<RetryDecision["decision"], string>> = { accept: "ok", retry: "retry", give_up: "give_up" };
+
 /** Decides before the attempt's own record ends, so that it stands there. */
 async function attemptOnce(call: AttemptCall, next: Next, scope: LayerScope): Promise<ToolResult> {
   const { [ATTEMPTS]: attempts, ...passed } = call;
@@ -99,7 +102,7 @@ async function attemptOnce(call: AttemptCall, next: Next, scope: LayerScope): Pr
   if (attempts === undefined) return result;
   const { decision, outcome, delayMs } = attempts.decide(result);
   scope.report({
-    status: decision === "accept" ? "ok" : decision,
+    status: WORD[decision],
     attributes: {
       number: attempts.number,
       decision,
