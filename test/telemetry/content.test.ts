@@ -279,7 +279,7 @@ test("what JSON does not know is converted by the documented table", async () =>
     set: [1],
     error: { name: "TypeError", message: "m" },
     bytes: "[1000000 bytes]",
-    cycle: { self: "[circular]" },
+    cycle: { self: "[circular #/cycle]" },
     bare: { a: 1 },
     broken: "[threw]",
     brokenJson: "[threw]",

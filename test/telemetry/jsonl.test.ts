@@ -254,7 +254,7 @@ test("ended SDK spans are written as OpenTelemetry's own serializer writes them,
       fc.string(),
       async (attributes, name) => {
         sdk.reset();
-        const parent = trace.getTracer("a", "1", { schemaUrl: "https://example.test/a" });
+        const parent = trace.getTracerProvider().getTracer("a", "1", { schemaUrl: "https://example.test/a" });
         parent.startActiveSpan(name, { attributes }, (span) => {
           span.addEvent("event", { n: 1 });
           span.setStatus({ code: 2, message: "m" });

@@ -21,7 +21,7 @@ export interface ContentJson {
  * Writes `value` as JSON within `maxBytes`.
  *
  * Conversions are those of `toPlain`; a cycle and what lies deeper than 64 levels become a mark in square brackets, and
- * undefined members are left out. What exceeds the budget is cut between code points or left out, from the first member
+ * undefined members are left out; a cycle's mark says where it leads. What exceeds the budget is cut between code points or left out, from the first member
  * that does not fit.
  *
  * @param maxBytes Budget, UTF-8 bytes, at least 64.
@@ -39,7 +39,9 @@ class ContentWriter {
   truncated = false;
   #left: number;
   #values = 0;
-  readonly #open = new Set<object>();
+  /** Objects under way, each with the number of keys that lead to it. */
+  readonly #open = new Map<object, number>();
+  readonly #path: string[] = [];
 
   constructor(maxBytes: number) {
     this.#left = maxBytes;
@@ -51,9 +53,9 @@ class ContentWriter {
     if (typeof value === "string") this.#string(value);
     else if (typeof value !== "object" || value === null) this.#put(String(value));
     else if (depth >= MAX_DEPTH) this.#string("[too deep]");
-    else if (this.#open.has(value)) this.#string("[circular]");
+    else if (this.#open.has(value)) this.#string(`[circular ${this.#pointer(this.#open.get(value) as number)}]`);
     else {
-      this.#open.add(value);
+      this.#open.set(value, this.#path.length);
       if (Array.isArray(value)) this.#list(value, depth);
       else this.#members(value as Readonly<Record<string, unknown>>, depth);
       this.#open.delete(value);
@@ -64,7 +66,7 @@ class ContentWriter {
     const owed = this.#bracket("[");
     const length = tryTo(() => list.length, 0);
     for (let i = 0; i < length && this.#more(); i += 1) {
-      this.#member(i === 0 ? "" : ",", toPlain(tryTo(() => list[i], "[threw]")), depth);
+      this.#member(i === 0 ? "" : ",", String(i), toPlain(tryTo(() => list[i], "[threw]")), depth);
     }
     if (owed) this.json += "]";
   }
@@ -76,7 +78,7 @@ class ContentWriter {
       if (!this.#more()) break;
       const member = tryTo(() => object[key], "[threw]");
       if (member === undefined) continue;
-      this.#member(`${comma}${JSON.stringify(key)}:`, toPlain(member), depth);
+      this.#member(`${comma}${JSON.stringify(key)}:`, key, toPlain(member), depth);
       comma = ",";
     }
     if (owed) this.json += "}";
@@ -101,7 +103,7 @@ class ContentWriter {
     return true;
   }
 
-  #member(prefix: string, value: unknown, depth: number): void {
+  #member(prefix: string, key: string, value: unknown, depth: number): void {
     const cost = utf8Length(prefix);
     this.bytes += cost;
     if (this.truncated || cost + smallest(value) > this.#left) this.truncated = true;
@@ -109,7 +111,17 @@ class ContentWriter {
       this.json += prefix;
       this.#left -= cost;
     }
+    this.#path.push(key);
     this.write(value, depth + 1);
+    this.#path.pop();
+  }
+
+  /** JSON Pointer of the object that so many keys lead to; `#` is the whole value. */
+  #pointer(keys: number): string {
+    return `#${this.#path
+      .slice(0, keys)
+      .map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`)
+      .join("")}`;
   }
 
   #string(text: string): void {

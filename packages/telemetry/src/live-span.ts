@@ -1,58 +1,17 @@
 /** One open span: started and ended once, made active while its part runs, and never a reason for a call to fail. */
 
-import {
-  type Attributes,
-  type Context,
-  type Link,
-  type Span,
-  type SpanKind,
-  type SpanOptions,
-  SpanStatusCode,
-  trace,
-} from "@opentelemetry/api";
-import { type Clock, type Reading, toHrTime } from "@toolspan/core";
+import { type Attributes, type Context, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
+import { type Reading, toHrTime } from "@toolspan/core";
 import { activate, activateOwn, isActive } from "./async-context.ts";
 import { causeOf, type Loss, reportLoss } from "./loss.ts";
-import { MirrorSpan } from "./mirror-span.ts";
-import type { SpanStarter } from "./private-tracer.ts";
-import { isReadable, type SpanResource, type SpanScope, type SpanSink } from "./readable-span.ts";
+import { mirrorSpan } from "./mirror-span.ts";
+import { isReadable, type SpanSink } from "./readable-span.ts";
 import { ATTR_ERROR_TYPE } from "./semconv.ts";
+import { type SpanHome, type SpanStart, toSpanOptions } from "./span-home.ts";
 import { toWord } from "./words.ts";
-
-/** What the spans of one dispatch, run or model call share. */
-export interface SpanHome {
-  readonly tracer: SpanStarter;
-  readonly clock: Clock;
-  /** Get each span when it has ended. */
-  readonly sinks: readonly SpanSink[];
-  /** Who speaks, for spans that have to be kept beside a host's. */
-  readonly resource: SpanResource;
-  readonly scope: SpanScope;
-  /** True where the host keeps no context, so that ours has to. */
-  ownContext: boolean;
-}
 
 const ERROR = { code: SpanStatusCode.ERROR };
 const NO_ATTRIBUTES: Attributes = {};
-
-export interface SpanStart {
-  readonly name: string;
-  readonly kind?: SpanKind;
-  readonly attributes?: Attributes;
-  readonly links?: Link[];
-  readonly startedAt: Reading;
-  readonly root?: boolean;
-}
-
-/** The options that a tracer gets; times come from the clock of the dispatch, so order is never a tie. */
-export function toSpanOptions(start: SpanStart, clock: Clock): SpanOptions {
-  const options: SpanOptions = { startTime: toHrTime(clock, start.startedAt) };
-  if (start.attributes !== undefined) options.attributes = start.attributes;
-  if (start.kind !== undefined) options.kind = start.kind;
-  if (start.links !== undefined) options.links = start.links;
-  if (start.root !== undefined) options.root = start.root;
-  return options;
-}
 
 /** Starts a child of what is active in `parent`, as a `Made`; null where the tracer fails. */
 export function startSpan<T extends LiveSpan>(
@@ -79,7 +38,7 @@ export function adoptSpan<T extends LiveSpan>(
   home: SpanHome,
 ): T {
   const isOpaque = home.sinks.length > 0 && span.isRecording() && !isReadable(span);
-  const kept = isOpaque ? mirror(span, start, parent, home) : span;
+  const kept = isOpaque ? mirrorSpan(span, start, parent, home) : span;
   return new Made(kept, trace.setSpan(parent, kept), home);
 }
 
@@ -179,19 +138,6 @@ function handOver(span: Span, sink: SpanSink): void {
       message: `a sink of spans threw ${causeOf(thrown)}; the call went on`,
     });
   }
-}
-
-function mirror(span: Span, start: SpanStart, parent: Context, home: SpanHome): Span {
-  return new MirrorSpan(span, {
-    name: start.name,
-    kind: start.kind,
-    parentSpanContext: start.root === true ? undefined : trace.getSpanContext(parent),
-    startTime: toHrTime(home.clock, start.startedAt),
-    attributes: start.attributes,
-    links: start.links,
-    resource: home.resource,
-    scope: home.scope,
-  });
 }
 
 export function tracerThrew(thrown: unknown): Loss {

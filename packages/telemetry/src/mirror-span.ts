@@ -1,9 +1,21 @@
 /** A span of a host whose spans cannot be read back: everything goes to the host's span and is kept beside it. */
 
-import type { Attributes, AttributeValue, Exception, Link, Span, SpanStatus, TimeInput } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type AttributeValue,
+  type Context,
+  type Exception,
+  type Link,
+  type Span,
+  type SpanStatus,
+  type TimeInput,
+  trace,
+} from "@opentelemetry/api";
+import { toHrTime } from "@toolspan/core";
 import { RecordedSpan, type RecordedSpanInit } from "./recorded-span.ts";
+import type { SpanHome, SpanStart } from "./span-home.ts";
 
-export class MirrorSpan extends RecordedSpan {
+class MirrorSpan extends RecordedSpan {
   readonly #host: Span;
 
   constructor(host: Span, init: Omit<RecordedSpanInit, "spanContext">) {
@@ -49,4 +61,18 @@ export class MirrorSpan extends RecordedSpan {
     super.end(endTime);
     this.#host.end(endTime);
   }
+}
+
+/** Keeps what `host`, just started, is told. */
+export function mirrorSpan(host: Span, start: SpanStart, parent: Context, home: SpanHome): Span {
+  return new MirrorSpan(host, {
+    name: start.name,
+    kind: start.kind,
+    parentSpanContext: start.root === true ? undefined : trace.getSpanContext(parent),
+    startTime: toHrTime(home.clock, start.startedAt),
+    attributes: start.attributes,
+    links: start.links,
+    resource: home.resource,
+    scope: home.scope,
+  });
 }

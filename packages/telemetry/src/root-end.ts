@@ -12,6 +12,7 @@ import {
   EVENT_RESULT_RETURNED,
   EVENT_SCOPE_VIOLATION,
 } from "./names.ts";
+import { categoryOf, isScopeViolation, resultHash } from "./outcome-facts.ts";
 import { tryTo } from "./plain-value.ts";
 import {
   ATTR_EXCEPTION_MESSAGE,
@@ -24,7 +25,6 @@ import {
   OTHER,
 } from "./semconv.ts";
 import type { TelemetrySetup } from "./telemetry-setup.ts";
-import { categoryOf, isScopeViolation, resultHash } from "./tool-call-span.ts";
 import { toWord } from "./words.ts";
 
 /** The exception as an event: its type, and nothing that it says. */

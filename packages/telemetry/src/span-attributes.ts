@@ -30,6 +30,7 @@ import {
   PREFIX_LAYER,
   PREFIX_META,
 } from "./names.ts";
+import { categoryOf, renderedSize } from "./outcome-facts.ts";
 import {
   ATTR_GEN_AI_AGENT_NAME,
   ATTR_GEN_AI_CONVERSATION_ID,
@@ -42,7 +43,6 @@ import {
   TOOL_TYPE_EXTENSION,
   TOOL_TYPE_FUNCTION,
 } from "./semconv.ts";
-import { categoryOf, renderedSize } from "./tool-call-span.ts";
 import { toId, toWord } from "./words.ts";
 
 /** What the options say about every root. */

@@ -4,7 +4,6 @@ import {
   type Attributes,
   type AttributeValue,
   type Clock,
-  type DispatchOutcome,
   type DispatchResult,
   elapsedMs,
   type LayerRun,
@@ -18,7 +17,7 @@ import {
   toUnixNano,
 } from "@toolspan/core";
 import { EVENT_DISPATCHED, EVENT_RESULT_RETURNED, EVENT_SCOPE_VIOLATION, PREFIX_SPAN } from "./names.ts";
-import { tryTo, utf8Length } from "./plain-value.ts";
+import { categoryOf, isScopeViolation, renderedSize, resultHash } from "./outcome-facts.ts";
 import { toWord } from "./words.ts";
 
 export interface ToolCallSpanEvent {
@@ -180,26 +179,6 @@ function toChildSpan(run: LayerRun, clock: Clock): ToolCallChildSpan {
     ...record,
     ...(error_type === undefined ? {} : { error_type: toWord(error_type) }),
   };
-}
-
-/** True when the call was stopped by what it was allowed to do. */
-export function isScopeViolation({ status, errorCategory }: DispatchResult): boolean {
-  return [status, errorCategory].some((word) => word === "scope_violation" || word === "policy_blocked");
-}
-
-/** The failure's category as a low-cardinality word. */
-export function categoryOf({ errorCategory }: DispatchResult): string | undefined {
-  return typeof errorCategory === "string" ? toWord(errorCategory) : undefined;
-}
-
-/** UTF-8 bytes of what the model gets to see; undefined where there is no such text. */
-export function renderedSize({ renderedResult }: DispatchResult): number | undefined {
-  return typeof renderedResult === "string" ? utf8Length(renderedResult) : undefined;
-}
-
-/** Reads the whole result, so only where content is captured. */
-export function resultHash(outcome: DispatchOutcome): string | null {
-  return tryTo(() => outcome.resultDigest()?.hash ?? null, "refused:hasher_threw");
 }
 
 function toUnixMs(clock: Clock, reading: Reading): number {

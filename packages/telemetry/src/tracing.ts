@@ -4,13 +4,14 @@ import { type Context, INVALID_SPANID, type Span, type TracerProvider, trace } f
 import type { Clock } from "@toolspan/core";
 import { activeContext, isSuppressed, withClock } from "./async-context.ts";
 import { HostTracer, reportNoTracer } from "./host.ts";
-import { adoptSpan, LiveSpan, type SpanHome, type SpanStart, toSpanOptions, tracerThrew } from "./live-span.ts";
+import { adoptSpan, LiveSpan, tracerThrew } from "./live-span.ts";
 import { reportLoss } from "./loss.ts";
 import { SCOPE_NAME, SCOPE_VERSION } from "./names.ts";
 import { PrivateTracer, type SpanStarter } from "./private-tracer.ts";
 import type { SpanResource, SpanScope, SpanSink } from "./readable-span.ts";
 import type { TraceSampler } from "./sampler.ts";
 import { SCHEMA_URL } from "./semconv.ts";
+import { type SpanHome, type SpanStart, toSpanOptions } from "./span-home.ts";
 import { isJsonlStarted } from "./started.ts";
 
 export interface TracingOptions {
