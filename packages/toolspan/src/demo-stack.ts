@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import { classifyTranscript, jsonSchemaValidator } from "@toolspan/agent";
 import { createDispatcher, type Dispatcher } from "@toolspan/core";
-import { autoApprove, withConsent, withTimeout } from "@toolspan/middleware";
+import { autoApprove, withConsent } from "@toolspan/middleware/with-consent";
+import { withTimeout } from "@toolspan/middleware/with-timeout";
 import { withAuditLog } from "@toolspan/receipts";
 import { jsonlSink, withTelemetry } from "@toolspan/telemetry";
 
@@ -22,7 +23,7 @@ export interface DemoStack {
 const CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 const MAX_TOOL_MS = 30_000;
 /** Many receipts share one sync of one log; a sync of one log among many serves one receipt. */
-const CONCURRENCY = { oneLog: 64, logPerSession: 4 };
+const CONCURRENCY = { oneLog: 16, logPerSession: 4 };
 /** Closing a few hundred logs takes a sync for each. */
 const CLOSE_MS = 60_000;
 

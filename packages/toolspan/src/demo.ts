@@ -13,6 +13,7 @@ import { readBackReceipts, readBackSpans, type SpansOnDisk } from "./read-back.t
 import { type ReplayTally, replayRuns } from "./replay-runs.ts";
 import { mayHaveMoreRunsThan, openRuns, type RunsSource } from "./runs-source.ts";
 import { terminalText } from "./terminal-text.ts";
+import { watchYoungGeneration } from "./young-generation.ts";
 
 export interface DemoOptions {
   readonly runs?: string;
@@ -63,6 +64,7 @@ async function replay(
   signal: AbortSignal,
 ): Promise<ReplayTally> {
   const bar = progressBar(console.err, "replaying", source.size);
+  const boundMemory = watchYoungGeneration();
   let troubles = 0;
   const tally = await replayRuns({
     source: source.stream,
@@ -77,6 +79,7 @@ async function replay(
       console.err.write(`toolspan demo: ${terminalText(`${source.name}:${line}: ${message}`)}\n`);
     },
     onProgress({ runs, dispatches }) {
+      boundMemory();
       bar.update(source.bytesRead(), `${counted(runs, "run")}, ${counted(dispatches, "tool call")}`);
     },
   });

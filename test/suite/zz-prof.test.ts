@@ -1,0 +1,22 @@
+import { Session } from "node:inspector";
+import { writeFileSync } from "node:fs";
+import { redactSecrets } from "@toolspan/middleware/redact-secrets";
+import { assertNoLeak } from "@toolspan/core/testing";
+import { it } from "vitest";
+import { plantedSecrets } from "../support/planted-secrets.ts";
+import { leakStack } from "./leak-stack.ts";
+it("prof", { timeout: 300000 }, async () => {
+  const s = new Session(); s.connect();
+  await new Promise((r) => s.post("Profiler.enable", () => s.post("Profiler.start", r as never)));
+  const secrets = plantedSecrets(10);
+  let t = performance.now();
+  let spent = 0, asked = 0, chars = 0;
+  const r = redactSecrets();
+  const stack = await leakStack((i) => { const t0 = performance.now(); asked++; chars += JSON.stringify(i.phase === "in" ? i.args : i.result)?.length ?? 0; try { return r(i); } finally { spent += performance.now() - t0; } }, false);
+  const n = await stack.carry(secrets);
+  console.log("carry", n, performance.now() - t, "redactor", spent, asked, chars); t = performance.now();
+  const sinks = await stack.sinks(); console.log("sinks", performance.now() - t); t = performance.now();
+  assertNoLeak(secrets, sinks); console.log("assert", performance.now() - t, JSON.stringify(sinks, (_, v) => typeof v === "bigint" ? String(v) : v).length);
+  await stack.close();
+  await new Promise<void>((res) => s.post("Profiler.stop", (_e, { profile }) => { writeFileSync("/tmp/rd/p.cpuprofile", JSON.stringify(profile)); res(); }));
+});
