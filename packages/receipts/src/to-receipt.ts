@@ -128,7 +128,9 @@ function hexOrNull(id: string, length: number): string | null {
 function reasonOf(audit: DispatchOutcome["result"]["audit"], runs: readonly LayerRun[]): unknown {
   if (audit === undefined) return null;
   if (typeof audit.reason === "string") return audit.reason;
-  return runs.some(({ name }) => name === "with_required_reason") ? audit.summary : null;
+  // A call that was refused for giving none has a summary of some other layer's making at most.
+  const given = runs.some(({ name, status }) => name === "with_required_reason" && status !== "rejected");
+  return given ? audit.summary : null;
 }
 
 function kindOf(kind: unknown): ToolCallReceipt["kind"] {
