@@ -5,7 +5,11 @@ import type { LogRecord } from "../records/record.ts";
 import type { Findings } from "./findings.ts";
 import { type Key, KeyTable, keyOf } from "./key-table.ts";
 
-const MAX_SLOTS = 1 << 20;
+/** Room for a million dispatches; more take another pass. */
+const MAX_SLOTS = 1_250_000;
+const FIRST_SLOTS = 1024;
+/** No receipt's line is shorter, so that a table for `bytes / LINE_BYTES` lines need not grow. */
+const LINE_BYTES = 1000;
 const MAX_WAITING = 100_000;
 const RECEIPT = 1;
 const INTENT = 2;
@@ -30,9 +34,10 @@ export class Dispatches {
   readonly #copies = new Map<string, { readonly content: string; readonly place: Place } | null>();
   #tooMany = false;
 
-  constructor(findings: Findings, maxSlots: number = MAX_SLOTS) {
+  /** @param bytes About how much is going to be read. */
+  constructor(findings: Findings, bytes: number, maxSlots: number = MAX_SLOTS) {
     this.#findings = findings;
-    this.#table = new KeyTable(maxSlots);
+    this.#table = new KeyTable(maxSlots, FIRST_SLOTS + Math.ceil(bytes / LINE_BYTES));
   }
 
   /** Passes that the keys need; known once all logs were read. */

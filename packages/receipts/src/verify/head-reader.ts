@@ -8,8 +8,8 @@ const CHUNK_BYTES = 4096;
 /** An entry is three short lines and its signatures; what goes on without a newline is none. */
 const MAX_REST = 4096;
 const MAX_SIGNATURES = 64;
-/** "— ", byte for byte: files are read as Latin-1 so that every byte counts. */
-const SIGNATURE = Buffer.from("\u2014 ").toString("latin1");
+/** "— name base64"; files are read as Latin-1 so that every byte counts, and the dash is three of them. */
+const SIGNATURE = /^\u00e2\u0080\u0094 [!-~]+ [A-Za-z0-9+/]+={0,2}$/;
 
 export type HeadEntry =
   | {
@@ -49,7 +49,7 @@ export class HeadReader {
     if (head === null || head.log !== this.#log || head.size === 0 || blank !== "") return this.#damaged(line);
     const body = this.#take(4);
     const signatures: string[] = [];
-    for (this.#fill(1); this.#lines[0]?.startsWith(SIGNATURE) && signatures.length < MAX_SIGNATURES; this.#fill(1)) {
+    for (this.#fill(1); SIGNATURE.test(this.#lines[0] ?? "") && signatures.length < MAX_SIGNATURES; this.#fill(1)) {
       signatures.push(...this.#take(1));
     }
     const text = [...body, ...signatures].map((part) => `${part}\n`).join("");

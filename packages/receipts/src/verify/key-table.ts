@@ -1,10 +1,9 @@
 /** A set of dispatch ids in 12 bytes each, which gives up part of its range rather than grow beyond its bound. */
 
 const STRIDE = 3;
-const FIRST_SLOTS = 1 << 10;
-const MAX_LOAD = 0.7;
+const MAX_LOAD = 0.85;
 /** Later parts are as large as the first, give or take chance; they must not be divided again. */
-const MAX_LOAD_LATER = 0.9;
+const MAX_LOAD_LATER = 0.95;
 
 /** Two halves of a key, 32 bits each. */
 export interface Key {
@@ -21,15 +20,19 @@ export function keyOf(uuid: string, kind: number, attempt: number): Key {
 
 export class KeyTable {
   readonly #maxSlots: number;
-  #slots = FIRST_SLOTS;
+  #slots: number;
   #words: Uint32Array;
   #count = 0;
   #parts = 1;
   #part = 0;
 
-  /** @param maxSlots Bound of the table, a power of two; 12 bytes a slot. */
-  constructor(maxSlots: number) {
+  /**
+   * @param maxSlots Bound of the table; 12 bytes a slot.
+   * @param slots Where it starts; growing needs the old and the new one at a time.
+   */
+  constructor(maxSlots: number, slots: number) {
     this.#maxSlots = maxSlots;
+    this.#slots = Math.min(maxSlots, slots);
     this.#words = new Uint32Array(this.#slots * STRIDE);
   }
 
@@ -88,7 +91,7 @@ export class KeyTable {
   /** Grows, or halves the part of the keys that is kept; false when `key` is not of that part any more. */
   #makeRoom(key: Key): boolean {
     const former = this.#words;
-    if (this.#slots < this.#maxSlots) this.#slots *= 2;
+    if (this.#slots < this.#maxSlots) this.#slots = Math.min(this.#maxSlots, this.#slots * 2);
     else this.#parts *= 2;
     this.#words = new Uint32Array(this.#slots * STRIDE);
     this.#count = 0;

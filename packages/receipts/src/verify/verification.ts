@@ -39,7 +39,8 @@ export class Verification {
   readonly #options: VerifyOptions;
   readonly #checks: Checks;
   readonly #findings = new Findings();
-  readonly #dispatches: Dispatches;
+  readonly #maxSlots: number | undefined;
+  #dispatches: Dispatches;
   /** Index of each log that has lines here. */
   readonly #logs = new Map<string, number>();
   readonly #pruned = new Map<string, string>();
@@ -59,7 +60,8 @@ export class Verification {
     this.#path = path;
     this.#options = options;
     this.#checks = checks;
-    this.#dispatches = new Dispatches(this.#findings, maxSlots);
+    this.#maxSlots = maxSlots;
+    this.#dispatches = new Dispatches(this.#findings, 0, maxSlots);
   }
 
   async run(): Promise<VerifyReport> {
@@ -161,7 +163,8 @@ export class Verification {
     label: (file: string) => string,
   ): Promise<void> {
     const { strict = false, allowOpen = null, trust, onProgress } = this.#options;
-    const totalBytes = onProgress === undefined ? 0 : sizeOf(scope.folder, scope.files);
+    const totalBytes = sizeOf(scope.folder, scope.files);
+    this.#dispatches = new Dispatches(this.#findings, totalBytes, this.#maxSlots);
     for (const [index, { file, log }] of logs.entries()) {
       try {
         const checked = await checkLog({
