@@ -69,6 +69,11 @@ test("calls are counted by tool and status, from series that stand at 0 for know
   ]);
 });
 
+test("known tools stand at 0 before the first call", async () => {
+  createDispatcher([withTelemetry({ sink: "otel", tools: ["unused"] })]);
+  expect(await counts("toolspan.tool_calls")).toContainEqual(["unused ok", 0]);
+});
+
 test("calls under way are counted up and down", async () => {
   let during: unknown;
   await createDispatcher([withTelemetry("otel")])(call, async () => {

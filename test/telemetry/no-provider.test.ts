@@ -219,6 +219,18 @@ test("isolated leaves a host's tracer, sampler and active span alone", async () 
   await sdk.shutdown();
 });
 
+test("an observer that is not isolated does not take an isolated span for its parent", async () => {
+  const sdk = await startOtelSdk();
+  const outer = createDispatcher([withTelemetry({ sink: "jsonl", dir: folder, isolated: true, env: {} })]);
+  const inner = createDispatcher([withTelemetry({ sink: "otel", env: {} })]);
+  await outer({ toolName: "outer" }, () => inner({ toolName: "inner" }, () => 1));
+  await outer.close();
+  const root = sdk.spans().find(({ name }) => name === "execute_tool inner");
+  expect(root?.parentSpanContext).toBeUndefined();
+  expect(onDisk().map(({ traceId }) => traceId)).not.toContain(root?.spanContext().traceId);
+  await sdk.shutdown();
+});
+
 test("a host whose spans cannot be read back still gives jsonl its ids and everything we said", async () => {
   const ended: string[] = [];
   let made = 0;

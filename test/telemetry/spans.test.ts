@@ -1,4 +1,5 @@
 // What a dispatch looks like in the host's tracer: one root, a span per layer, the handler inside its own.
+import { createRequire } from "node:module";
 import { context, ROOT_CONTEXT, SpanStatusCode, trace } from "@opentelemetry/api";
 import { createDispatcher, defineLayer, type Layer, type ToolCallInput } from "@toolspan/core";
 import { withTelemetry } from "@toolspan/telemetry";
@@ -144,8 +145,10 @@ test("the root carries the convention's attributes and our own, the layers their
     "toolspan.status": "ok",
     "toolspan.args_changed": true,
   });
+  const { version } = createRequire(import.meta.url)("@toolspan/telemetry/package.json") as { version: string };
   expect(root.instrumentationScope).toMatchObject({
     name: "@toolspan/telemetry",
+    version,
     schemaUrl: "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev",
   });
 });

@@ -262,6 +262,7 @@ test("a flush has a deadline too, and says that it is not complete", async () =>
   const before = performance.now();
   expect(await telemetry?.forceFlush({ timeoutMs: 100 })).toEqual({ complete: false, lost: 0 });
   expect(performance.now() - before).toBeLessThan(1000);
+  await telemetry?.shutdown({ timeoutMs: 100 });
 });
 
 test("a refused request is counted and said once, and is no success", async () => {

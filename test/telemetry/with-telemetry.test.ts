@@ -1,12 +1,17 @@
 // What withTelemetry takes, what it refuses, and the span record that its sinks get.
-import { createDispatcher, defineLayer, type ToolCallInput, ToolspanError } from "@toolspan/core";
+import { createDispatcher, defineLayer, diagnostics, type ToolCallInput, ToolspanError } from "@toolspan/core";
 import { fixedClock, memorySink } from "@toolspan/core/testing";
 import { stderrSink, type TelemetryArgument, type ToolCallSpan, withTelemetry } from "@toolspan/telemetry";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type OtelSdk, startOtelSdk } from "../support/otel-sdk.ts";
 
 let sdk: OtelSdk | undefined;
+let unlisten: () => void;
+beforeEach(() => {
+  unlisten = diagnostics.listen(() => {});
+});
 afterEach(async () => {
+  unlisten();
   await sdk?.shutdown();
   sdk = undefined;
 });

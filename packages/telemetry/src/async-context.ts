@@ -13,11 +13,13 @@ interface ContextStorage {
 }
 
 /** Undefined until first needed: on Node 20 an AsyncLocalStorage that has run slows every `await` of the process. */
-let storage: ContextStorage | undefined;
+let fallback: ContextStorage | undefined;
+/** Contexts of isolated observers: the others must not take those spans for their parents. */
+let isolated: ContextStorage | undefined;
 
-/** The context that is active here. An isolated reader does not see the host's. */
-export function activeContext(isolated = false): Context {
-  return storage?.getStore() ?? (isolated ? ROOT_CONTEXT : context.active());
+/** The context that is active here. An isolated reader sees its own kind alone. */
+export function activeContext(isIsolated = false): Context {
+  return isIsolated ? (isolated?.getStore() ?? ROOT_CONTEXT) : (fallback?.getStore() ?? context.active());
 }
 
 /** Runs `fn(arg)` with `active` as the host's active context. */
@@ -26,8 +28,10 @@ export function activate<A>(active: Context, fn: (arg: A) => void, arg: A): void
 }
 
 /** Runs `fn(arg)` with `active` as our own active context; where the runtime has no async storage, without one. */
-export function activateOwn<A>(active: Context, fn: (arg: A) => void, arg: A): void {
-  storage ??= createStorage();
+export function activateOwn<A>(active: Context, isIsolated: boolean, fn: (arg: A) => void, arg: A): void {
+  if (isIsolated) isolated ??= createStorage();
+  else fallback ??= createStorage();
+  const storage = isIsolated ? isolated : fallback;
   if (storage === undefined) fn(arg);
   else storage.run(active, () => fn(arg));
 }

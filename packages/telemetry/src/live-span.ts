@@ -62,7 +62,8 @@ export class LiveSpan {
    */
   within<A>(fn: (arg: A) => void, arg: A): void {
     try {
-      if (this.home.ownContext) activateOwn(this.context, fn, arg);
+      const { ownContext, isolated } = this.home;
+      if (ownContext) activateOwn(this.context, isolated, fn, arg);
       else activate(this.context, fn, arg);
     } catch (thrown) {
       reportLoss(detailLost("context_threw", thrown));

@@ -38,7 +38,7 @@ export function describeEnd(root: LiveSpan, outcome: ObservedOutcome, setup: Tel
   const error = captureContent && typeof result.error === "string" ? cutText(result.error, maxContentBytes) : undefined;
   if (result.status === "exception") {
     const [name, attributes] = exceptionEvent(finalErrorType);
-    const texts = captureContent ? thrownTexts(result[CAUSE], maxContentBytes) : {};
+    const texts = captureContent ? thrownTexts(error, result[CAUSE], maxContentBytes) : {};
     root.event(name, { ...attributes, ...texts }, endedAt);
   }
   if (isScopeViolation(result)) {
@@ -63,13 +63,15 @@ function putContent(content: ContentAttributes, span: Span, outcome: ObservedOut
   }
 }
 
-function thrownTexts(thrown: unknown, maxBytes: number): Attributes {
-  const { message, stack } = tryTo<{ readonly message?: unknown; readonly stack?: unknown }>(() => {
-    const { message, stack } = Object(thrown) as { readonly message?: unknown; readonly stack?: unknown };
-    return { message: message ?? String(thrown), stack };
-  }, {});
+/**
+ * What was thrown, in words. The message is the result's, which layers may have masked, never the thrown object's own; for
+ * the same reason the stack is its frames alone.
+ */
+function thrownTexts(error: string | undefined, thrown: unknown, maxBytes: number): Attributes {
+  const stack = tryTo<unknown>(() => (Object(thrown) as { readonly stack?: unknown }).stack, undefined);
+  const frames = typeof stack === "string" ? stack.split("\n").filter((line) => /^\s+at /.test(line)) : [];
   return {
-    ...(typeof message === "string" ? { [ATTR_EXCEPTION_MESSAGE]: cutText(message, maxBytes) } : {}),
-    ...(typeof stack === "string" ? { [ATTR_EXCEPTION_STACKTRACE]: cutText(stack, maxBytes) } : {}),
+    ...(error === undefined ? {} : { [ATTR_EXCEPTION_MESSAGE]: error }),
+    ...(frames.length === 0 ? {} : { [ATTR_EXCEPTION_STACKTRACE]: cutText(frames.join("\n"), maxBytes) }),
   };
 }

@@ -16,6 +16,8 @@ export interface SpanHome {
   readonly scope: SpanScope;
   /** True where the host keeps no context, so that ours has to. */
   ownContext: boolean;
+  /** True where the host's contexts are left alone altogether. */
+  readonly isolated: boolean;
 }
 
 export interface SpanStart {

@@ -31,7 +31,7 @@ export interface StartTelemetryOptions extends ResourceOptions {
   readonly crashFlush?: boolean;
   /** Longest wait of a flush, milliseconds. Default 5,000. */
   readonly flushTimeoutMs?: number;
-  /** Longest wait of a shutdown, milliseconds. Default 2,000. */
+  /** Longest wait of a shutdown, milliseconds. Default 1,500. */
   readonly shutdownTimeoutMs?: number;
   /** Environment variables to go by. Default `process.env`; `{}` ignores them. */
   readonly environment?: Environment;

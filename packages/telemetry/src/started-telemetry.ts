@@ -5,6 +5,7 @@ import { withDeadline } from "./deadline.ts";
 import { type Environment, readNumber } from "./environment.ts";
 import { type JsonlSink, jsonlSink } from "./jsonl-sink.ts";
 import { telemetryLost } from "./loss.ts";
+import { SCOPE_VERSION } from "./names.ts";
 import type { OtlpMetricExporter } from "./otlp-metric-exporter.ts";
 import { createOtlpMetricExporter, createOtlpSink } from "./otlp-parts.ts";
 import type { OtlpSink } from "./otlp-sink.ts";
@@ -14,12 +15,14 @@ import { NOT_REGISTERED, register } from "./register.ts";
 import { resourceAttributes } from "./resource.ts";
 import { samplerFrom } from "./sampler.ts";
 import { createMeterProvider, createResource, createTracerProvider, type SdkProvider } from "./sdk-peers.ts";
+import { ATTR_TELEMETRY_DISTRO_NAME, ATTR_TELEMETRY_DISTRO_VERSION } from "./semconv.ts";
 import { spanLimits } from "./span-limits.ts";
 import type { StartTelemetryOptions, Telemetry, TelemetryReport } from "./start-options.ts";
 import { markJsonlStarted } from "./started.ts";
 
+const DISTRO = { [ATTR_TELEMETRY_DISTRO_NAME]: "toolspan", [ATTR_TELEMETRY_DISTRO_VERSION]: SCOPE_VERSION };
 const DEFAULT_FLUSH_MS = 5000;
-const DEFAULT_SHUTDOWN_MS = 2000;
+const DEFAULT_SHUTDOWN_MS = 1500;
 /** Parts keep the deadline themselves; this much later nobody waits for them any more. */
 const DEADLINE_SLACK_MS = 50;
 
@@ -44,7 +47,7 @@ export class StartedTelemetry implements Telemetry {
     this.#flushTimeoutMs = options.flushTimeoutMs ?? DEFAULT_FLUSH_MS;
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_MS;
     const sinks = options.sinks ?? ["otlp"];
-    const resource = createResource({ ...resourceAttributes(options, env) });
+    const resource = createResource({ ...DISTRO, ...resourceAttributes(options, env) });
     if (sinks.includes("otlp")) {
       const otlp = options.otlp ?? {};
       this.#otlp = createOtlpSink(otlp, env, this.#flushTimeoutMs);

@@ -35,6 +35,8 @@ export class TelemetryObserver implements Observer {
     if (setup.hasher !== undefined) this.hasher = setup.hasher;
     if (setup.root.hashArgs) this.defaultHasher = setup.hasher ?? plainHasher();
     this.meter = meterOf(setup);
+    // A collection before the first call shall find the known tools.
+    if (setup.tools.length > 0) this.#instruments();
   }
 
   clock(): Clock | undefined {

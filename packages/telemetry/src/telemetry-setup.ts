@@ -6,10 +6,12 @@ import { callableSink } from "./callable-sink.ts";
 import { capturesContent } from "./capture.ts";
 import { processEnvironment, readFlag, readSwitch } from "./environment.ts";
 import { jsonlSink } from "./jsonl-sink.ts";
+import { SCOPE_VERSION } from "./names.ts";
 import type { SpanSink } from "./readable-span.ts";
 import { RecordTarget } from "./record-target.ts";
 import { resourceAttributes } from "./resource.ts";
 import { samplerFrom } from "./sampler.ts";
+import { ATTR_TELEMETRY_SDK_LANGUAGE, ATTR_TELEMETRY_SDK_NAME, ATTR_TELEMETRY_SDK_VERSION } from "./semconv.ts";
 import type { RootOptions } from "./span-attributes.ts";
 import { stderrSink } from "./stderr-sink.ts";
 import { type CheckedOptions, isSpanSink, type TelemetryOptions, type TelemetrySink } from "./telemetry-options.ts";
@@ -18,6 +20,12 @@ import { Tracing } from "./tracing.ts";
 
 const DEFAULT_CONTENT_BYTES = 65_536;
 const DEFAULT_FLUSH_MS = 5000;
+/** Says of private spans who made them. */
+const PRIVATE_SDK = {
+  [ATTR_TELEMETRY_SDK_LANGUAGE]: "nodejs",
+  [ATTR_TELEMETRY_SDK_NAME]: "toolspan",
+  [ATTR_TELEMETRY_SDK_VERSION]: SCOPE_VERSION,
+};
 
 export interface TelemetrySetup {
   readonly tracing: Tracing;
@@ -128,7 +136,7 @@ function toTracing(options: TelemetryOptions, sinks: readonly TelemetrySink[]): 
     sinks: [...new Set(spanSinks)],
     defaultJsonl: options.dir === undefined ? named : undefined,
     sampler: samplerFrom(env),
-    resource: { attributes: resourceAttributes({ serviceName: options.serviceName }, env) },
+    resource: { attributes: { ...PRIVATE_SDK, ...resourceAttributes({ serviceName: options.serviceName }, env) } },
   });
 }
 

@@ -92,7 +92,7 @@ export class Tracing {
   #home(tracer: SpanStarter, clock: Clock, isPrivate: boolean): SpanHome {
     const { sinks, resource, isolated } = this.options;
     const taken = !isPrivate && isJsonlStarted() ? this.#sinksBesideJsonl : sinks;
-    return { tracer, clock, sinks: taken, resource, scope: SCOPE, ownContext: isolated };
+    return { tracer, clock, sinks: taken, resource, scope: SCOPE, ownContext: isolated, isolated };
   }
 }
 
