@@ -8,7 +8,7 @@ import { root } from "../support/workspace.ts";
 
 const folder = join(root, "docs/layers");
 const pages = readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), "utf8")] as const);
-const layerPages = pages.filter(([file]) => file !== "README.md");
+const layerPages = pages.filter(([file]) => file !== "README.md" && file !== "redactors.md");
 const overview = pages.find(([file]) => file === "README.md")?.[1] ?? "";
 
 /** Layers whose first argument is a function; `withSummary` takes nothing else. */

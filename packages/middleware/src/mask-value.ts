@@ -6,7 +6,7 @@ import { type Part, type Parts, readParts } from "./read-parts.ts";
 export interface MaskedValue {
   /** The same value where nothing was masked. */
   readonly value: unknown;
-  /** JSON Pointers of what was masked, at most 32. */
+  /** JSON Pointers of what was masked, sorted; the first 32 that were found, long ones cut in their middle. */
   readonly fields: readonly string[];
   /** Rule id → matches. */
   readonly rules: Readonly<Record<string, number>>;
@@ -63,7 +63,7 @@ class ValueMask {
 
   mask(value: unknown): MaskedValue {
     const masked = this.#isolated(value);
-    return { value: masked, fields: this.#fields, rules: this.#rules };
+    return { value: masked, fields: this.#fields.sort(), rules: this.#rules };
   }
 
   #isolated(value: unknown): unknown {
@@ -116,17 +116,21 @@ class ValueMask {
   }
 
   #part(node: Node, part: Part, position: number): Part {
-    const { name, value } = part;
+    this.#masker.tick();
+    const { value } = part;
+    const isName = typeof part.name === "string" && !Array.isArray(node.object);
+    const masking = isName ? this.#masker.text(part.name as string) : undefined;
+    // From here on the name is the masked one: it stands in the names of fields.
+    const name = masking === undefined ? part.name : this.#note(masking, node, masking.text);
+    if (isObject(name)) this.#nodeOf(name, node, "[key]");
     const stand = value === undefined || value === null ? undefined : this.#standIn(node, part, position);
     let masked: unknown = value;
     if (stand !== undefined) masked = this.#note(stand, node, name);
     else if (isObject(value)) this.#nodeOf(value, node, name);
     else masked = this.#scalar(value, node, name) ?? value;
-    const masking = typeof name === "string" && !Array.isArray(node.object) ? this.#masker.text(name) : undefined;
-    if (isObject(name)) this.#nodeOf(name, node, "[key]");
     if (masking === undefined && masked === value) return part;
     node.changed = true;
-    return { name: masking === undefined ? name : this.#note(masking, node, masking.text), value: masked };
+    return { name, value: masked };
   }
 
   /** What stands for a part because of the name that goes with it. */
@@ -207,10 +211,10 @@ function textOf(object: object): string | undefined {
 
 /** RFC 6901, long ones cut in their middle: a name tells where, never what. */
 function pointerTo(node: Node | null, name: unknown): string {
-  const tokens: unknown[] = name === undefined ? [] : [name];
-  for (let at = node; at?.parent; at = at.parent) tokens.unshift(at.name);
-  const shown =
-    tokens.length <= MAX_TOKENS ? tokens : [...tokens.slice(0, MAX_TOKENS - 1), "…", tokens[tokens.length - 1]];
+  const inward: unknown[] = name === undefined ? [] : [name];
+  for (let at = node; at?.parent; at = at.parent) inward.push(at.name);
+  const tokens = inward.reverse();
+  const shown = tokens.length <= MAX_TOKENS ? tokens : [...tokens.slice(0, MAX_TOKENS), "…", tokens[tokens.length - 1]];
   return shown.map((token) => `/${toToken(token)}`).join("");
 }
 

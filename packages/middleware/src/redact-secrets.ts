@@ -5,6 +5,7 @@ import { RE2JS } from "re2js";
 import { checksFor } from "./assert-option.ts";
 import { maskValue } from "./mask-value.ts";
 import type { RedactionOutput, Redactor } from "./redactor.ts";
+import { SecretFinder } from "./secrets/find-secrets.ts";
 import { Budget, SecretMasker } from "./secrets/secret-masker.ts";
 import type { SecretPattern, SecretRule } from "./secrets/secret-rule.ts";
 import { rulesOf, secretRules } from "./secrets/secret-rules.ts";
@@ -25,6 +26,7 @@ export const SECRET_RULE_IDS: readonly string[] = Object.freeze([...new Set(secr
 
 const SUBJECT = "redactSecrets";
 const OPTIONS = ["patterns", "without", "maxMs"] as const;
+const KEYWORD = /^[ -~]{2,}$/;
 const RULE_ID = /^[a-z][a-z0-9_]{0,47}$/;
 
 /**
@@ -44,9 +46,10 @@ export function redactSecrets(options: RedactSecretsOptions = {}): Redactor {
   assertPatterns(patterns);
   assertIds(without);
   const rules: readonly SecretRule[] = [...secretRules, ...rulesOf(patterns)].filter(({ id }) => !without.includes(id));
+  const finder = new SecretFinder(rules);
   return ({ phase, args, result }) => {
     const part = phase === "in" ? args : result;
-    const { value, fields, rules: counts } = maskValue(part, new SecretMasker(rules, new Budget(maxMs)));
+    const { value, fields, rules: counts } = maskValue(part, new SecretMasker(finder, new Budget(maxMs)));
     const found: RedactionOutput = fields.length === 0 ? {} : { redactedFields: fields, redactionRules: counts };
     return phase === "in" ? { args: value, ...found } : { result: value, ...found };
   };
@@ -57,8 +60,8 @@ function assertPatterns(patterns: unknown): asserts patterns is readonly SecretP
   for (const given of patterns as readonly Partial<SecretPattern>[]) {
     const { id, pattern, keywords } = given ?? {};
     if (typeof id !== "string" || !RULE_ID.test(id)) throw invalid("patterns.id", "snake_case", kindOf(id));
-    const fits = Array.isArray(keywords) && keywords.length > 0 && keywords.every((word) => typeof word === "string" && word !== ""); // biome-ignore format: one line
-    if (!fits) throw invalid("patterns.keywords", "a list of at least one text", kindOf(keywords));
+    const fits = Array.isArray(keywords) && keywords.length > 0 && keywords.every((word) => typeof word === "string" && KEYWORD.test(word)); // biome-ignore format: one line
+    if (!fits) throw invalid("patterns.keywords", "a list of ASCII texts of at least two characters", kindOf(keywords));
     if (typeof pattern !== "string" || !compiles(pattern)) {
       throw invalid("patterns.pattern", "an expression in RE2 syntax", typeof pattern === "string" ? `that of ${id}` : kindOf(pattern)); // biome-ignore format: one line
     }

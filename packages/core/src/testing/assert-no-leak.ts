@@ -1,9 +1,9 @@
 /** The leak kit: looks for planted secrets in whatever sinks were given, through the encodings that hide them. */
 
-import { type Fragment, FragmentIndex } from "./fragment-index.ts";
+import { FragmentIndex } from "./fragment-index.ts";
 import { LeakError, type LeakFound } from "./leak-error.ts";
 import { readTexts } from "./read-texts.ts";
-import { type Form, formsOf } from "./text-forms.ts";
+import { formsOf } from "./text-forms.ts";
 
 /** A secret that must turn up nowhere. */
 export interface Canary {
@@ -30,17 +30,16 @@ const MAX_LEAKS = 20;
 export function assertNoLeak(canaries: readonly (string | Canary)[], places: Readonly<Record<string, unknown>>): void {
   const index = new FragmentIndex(canaries.map(toCanary));
   const leaks: LeakFound[] = [];
+  const clean = new Set<string>();
   for (const [place, content] of Object.entries(places)) {
     let texts = 0;
     for (const { path, text } of readTexts(content)) {
       texts += 1;
-      for (const form of formsOf(text)) {
-        if (leaks.length >= MAX_LEAKS) throw new LeakError(leaks);
-        const fragment = index.find(form.text);
-        if (fragment === undefined) continue;
-        leaks.push(toLeak(place, path, form, fragment, index));
-        break;
-      }
+      if (clean.has(text)) continue;
+      const leak = findLeak(text, index);
+      if (leak === undefined) clean.add(text);
+      else leaks.push({ place, path: shownPath(path, index), ...leak });
+      if (leaks.length >= MAX_LEAKS) throw new LeakError(leaks);
     }
     if (texts === 0) throw new TypeError(`assertNoLeak: ${place} holds no text; nothing was looked at`);
   }
@@ -51,14 +50,17 @@ function toCanary(canary: string | Canary, position: number): Canary {
   return typeof canary === "string" ? { kind: `canary ${position}`, secret: canary } : canary;
 }
 
+function findLeak(text: string, index: FragmentIndex): Omit<LeakFound, "place" | "path"> | undefined {
+  for (const form of formsOf(text, index.shortest)) {
+    const found = index.find(form.text);
+    if (found === undefined) continue;
+    const { canary, isWhole } = found;
+    return { kind: canary.kind, form: form.name, isWhole, length: canary.secret.length };
+  }
+  return undefined;
+}
+
 /** A key on the way may be the secret itself. */
-function toLeak(
-  place: string,
-  path: readonly string[],
-  form: Form,
-  { canary, isWhole }: Fragment,
-  index: FragmentIndex,
-): LeakFound {
-  const shown = path.map((token) => (index.find(token) === undefined ? token.slice(0, 64) : "[a planted secret]"));
-  return { kind: canary.kind, place, path: shown.join("."), form: form.name, isWhole, length: canary.secret.length };
+function shownPath(path: readonly string[], index: FragmentIndex): string {
+  return path.map((key) => (index.find(key) === undefined ? key.slice(0, 64) : "[a planted secret]")).join(".");
 }

@@ -7,30 +7,39 @@ export interface Form {
 }
 
 const MAX_WRAPPINGS = 3;
-const BASE64 = /[A-Za-z0-9+/_-]{12,}={0,2}/g;
-/** A stretch of text; random bytes have none. */
-const TEXT = /[\t\n\r\x20-\x7e]{8}/;
+const BASE64 = /[A-Za-z0-9+/_-]{11,}={0,2}/g;
 const PERCENT = /%([0-9A-Fa-f]{2})/g;
 const ESCAPE = /\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))/g;
 
-/** The plain text first. */
-export function* formsOf(text: string, outer = "", wrappings = 0): Iterable<Form> {
+/** The plain text first. What is shorter than `shortest` when decoded is of no interest. */
+export function* formsOf(text: string, shortest: number, outer = "", wrappings = 0): Iterable<Form> {
   yield { name: outer === "" ? "plain" : outer, text };
-  if (wrappings >= MAX_WRAPPINGS) return;
-  for (const { name, text: inner } of unwrapped(text)) {
-    yield* formsOf(inner, outer === "" ? name : `${outer} > ${name}`, wrappings + 1);
+  if (wrappings >= MAX_WRAPPINGS || text.length < shortest) return;
+  for (const { name, text: inner } of unwrapped(text, shortest)) {
+    yield* formsOf(inner, shortest, outer === "" ? name : `${outer} > ${name}`, wrappings + 1);
   }
 }
 
-function* unwrapped(text: string): Iterable<Form> {
+function* unwrapped(text: string, shortest: number): Iterable<Form> {
   if (/%[0-9A-Fa-f]{2}/.test(text)) yield { name: "percent-encoding", text: text.replace(PERCENT, (_, hex: string) => fromHex(hex)) }; // biome-ignore format: one line
   if (text.includes("\\")) yield { name: "escapes", text: text.replace(ESCAPE, unescaped) };
   for (const [run] of text.matchAll(BASE64)) {
+    if ((run.length * 3) / 4 < shortest) continue;
     for (let skipped = 0; skipped < 4; skipped += 1) {
       const decoded = fromBase64(run.slice(skipped));
-      if (TEXT.test(decoded)) yield { name: "base64", text: decoded };
+      if (printable(decoded, shortest)) yield { name: "base64", text: decoded };
     }
   }
+}
+
+/** True for a stretch of text of that length; random bytes have none. */
+function printable(bytes: string, length: number): boolean {
+  let run = 0;
+  for (let i = 0; i < bytes.length && run < length; i += 1) {
+    const code = bytes.charCodeAt(i);
+    run = (code >= 32 && code < 127) || code === 10 || code === 13 || code === 9 ? run + 1 : 0;
+  }
+  return run >= length;
 }
 
 const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };

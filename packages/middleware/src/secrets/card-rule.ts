@@ -15,10 +15,12 @@ const BRANDS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[]
 /** Digits with single spaces or hyphens between them, not part of a longer word or number. */
 const CANDIDATE = /(?<![A-Za-z0-9.+_-])\d(?:[ -]?\d){13,18}(?![A-Za-z0-9+_-]|\.\d)/g;
 
-/** The keywords are the digits that a card can begin with. */
+/** What a card can begin with. */
+const BEGINNINGS = ["22", "23", "24", "25", "26", "27", "30", "34", "35", "36", "37", "38", "39", "60", "64", "65"];
+
 export const cardRule: SecretRule = {
   id: "card_number",
-  keywords: ["2", "3", "4", "5", "6"],
+  keywords: [...BEGINNINGS, ...Array.from({ length: 10 }, (_, i) => `4${i}`), "51", "52", "53", "54", "55"],
   find(text) {
     const spans: Span[] = [];
     for (const match of text.matchAll(CANDIDATE)) {

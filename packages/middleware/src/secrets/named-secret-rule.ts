@@ -32,9 +32,9 @@ export const namedSecretRule: SecretRule = {
   id: "secret_by_name",
   keywords: WORDS,
   anyCase: true,
-  find(text, hits, tick) {
+  find(text, at, tick) {
     const spans: Span[] = [];
-    for (const position of hits()) {
+    for (const position of at) {
       tick();
       const lower = text.slice(position, position + 16).toLowerCase();
       const word = WORDS.find((known) => lower.startsWith(known));

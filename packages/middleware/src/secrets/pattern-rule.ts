@@ -17,12 +17,13 @@ export function patternRule(id: string, patterns: readonly SecretPattern[]): Sec
   return {
     id,
     keywords,
-    find(text, hits, tick) {
+    find(text, at, tick) {
       const spans: Span[] = [];
-      for (const window of windowsAround(text, hits(), before, after)) {
+      for (const window of windowsAround(text, at, before, after)) {
         const part = text.slice(window.start, window.end);
-        for (const { engine, group } of compiled) {
+        for (const { engine, group, also } of compiled) {
           tick();
+          if (also !== undefined && !part.includes(also)) continue;
           for (const match of engine().matchAll(part)) {
             spans.push(spanOf(text, match, window.start, group));
             tick();
@@ -37,12 +38,14 @@ export function patternRule(id: string, patterns: readonly SecretPattern[]): Sec
 interface Compiled {
   engine(): RE2JS;
   readonly group: number | undefined;
+  readonly also: string | undefined;
 }
 
-function compileWhenNeeded({ pattern, group }: SecretPattern): Compiled {
+function compileWhenNeeded({ pattern, group, also }: SecretPattern): Compiled {
   let engine: RE2JS | undefined;
   return {
     group,
+    also,
     engine() {
       engine ??= RE2JS.compile(pattern);
       return engine;

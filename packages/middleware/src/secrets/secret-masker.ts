@@ -3,15 +3,16 @@
 import { maskValue } from "../mask-value.ts";
 import type { MaskedText, Masker } from "../masked-text.ts";
 import { encodedParts } from "./encoded-parts.ts";
-import { apart, type FoundSecret, findSecrets } from "./find-secrets.ts";
+import { apart, type FoundSecret, type SecretFinder } from "./find-secrets.ts";
 import { isSecretHeader, isSecretUnder, looksRandom } from "./secret-names.ts";
-import type { SecretRule } from "./secret-rule.ts";
 
 /** Texts within texts, at most: what is wrapped deeper is not let through. */
 const MAX_WRAPPINGS = 8;
 const MAX_VALUES = 1_000_000;
 const MASK = /\[redacted:[a-z0-9_]+\]/g;
 const NAMED = "secret_by_name";
+/** Below this no rule matches. */
+const SHORTEST = 8;
 
 /** What one redaction may cost; shared by all that it looks into. */
 export class Budget {
@@ -32,17 +33,17 @@ export class Budget {
 }
 
 export class SecretMasker implements Masker {
-  readonly #rules: readonly SecretRule[];
+  readonly #finder: SecretFinder;
   readonly #budget: Budget;
   readonly #wrappings: number;
   /** True where values are masked by the name they stand under. */
   readonly #byName: boolean;
 
-  constructor(rules: readonly SecretRule[], budget: Budget, wrappings: number = 0) {
-    this.#rules = rules;
+  constructor(finder: SecretFinder, budget: Budget, wrappings: number = 0) {
+    this.#finder = finder;
     this.#budget = budget;
     this.#wrappings = wrappings;
-    this.#byName = rules.some(({ id }) => id === NAMED);
+    this.#byName = finder.ids.has(NAMED);
   }
 
   tick(): void {
@@ -50,10 +51,11 @@ export class SecretMasker implements Masker {
   }
 
   text(text: string): MaskedText | undefined {
+    if (text.length < SHORTEST) return undefined;
     this.#budget.tick();
     const inner = this.#json(text);
     const shown = inner?.text ?? text;
-    const plain = findSecrets(this.#rules, shown, this.#budget.tick);
+    const plain = this.#finder.find(shown, this.#budget.tick);
     const found = apart([...plain, ...this.#encoded(shown, plain)]).filter(
       ({ start, end }) => !isMask(shown.slice(start, end)),
     );
@@ -69,7 +71,7 @@ export class SecretMasker implements Masker {
   }
 
   behind(name: string, value: unknown, isPair: boolean): MaskedText | undefined {
-    if (isSecretHeader(name) && this.#rules.some(({ id }) => id === "authorization")) {
+    if (isSecretHeader(name) && this.#finder.ids.has("authorization")) {
       return typeof value === "string" ? masked("authorization", value) : this.under(name, value);
     }
     // Two names in a list are a pair of name and value only if the second looks like a secret.
@@ -78,8 +80,7 @@ export class SecretMasker implements Masker {
 
   /** JSON in a string: looked into as a value, so that its names count. */
   #json(text: string): MaskedText | undefined {
-    const first = text.trimStart().charAt(0);
-    if (text.length < 8 || (first !== "{" && first !== "[" && first !== '"')) return undefined;
+    if (!JSON_ENDS.has(ends(text))) return undefined;
     const parsed = tryParse(text);
     if (parsed === undefined || parsed.value === text) return undefined;
     const { value, rules } = maskValue(parsed.value, this.#wrapped());
@@ -100,8 +101,16 @@ export class SecretMasker implements Masker {
 
   #wrapped(): SecretMasker {
     if (this.#wrappings >= MAX_WRAPPINGS) throw new RangeError("redactSecrets: text wrapped too deep");
-    return new SecretMasker(this.#rules, this.#budget, this.#wrappings + 1);
+    return new SecretMasker(this.#finder, this.#budget, this.#wrappings + 1);
   }
+}
+
+const JSON_ENDS: ReadonlySet<string> = new Set(["{}", "[]", '""']);
+
+/** First and last character, white space aside; none for a mask, which is no list. */
+function ends(text: string): string {
+  const trimmed = text.trim();
+  return trimmed.startsWith("[redacted:") ? "" : trimmed.charAt(0) + trimmed.charAt(trimmed.length - 1);
 }
 
 /** True where nothing stands but a mask. */

@@ -10,16 +10,17 @@ export interface Span {
 export interface SecretRule {
   /** Stable name, snake_case: it stands in the mask and in the counts. */
   readonly id: string;
-  /** Literal texts without which the rule cannot match; `anyCase` compares them in lower case. */
+  /** Literal texts, of which each match holds one: ASCII, at least two characters; with `anyCase` in lower case. */
   readonly keywords: readonly string[];
+  /** True where the keywords may stand in any case. */
   readonly anyCase?: boolean;
   /**
    * Finds the secrets of this kind.
    *
-   * @param hits Where keywords stand, ascending; worked out when asked for.
+   * @param at Where keywords stand, ascending.
    * @param tick To be called between steps of bounded length; throws when the time is up.
    */
-  find(text: string, hits: () => readonly number[], tick: () => void): readonly Span[];
+  find(text: string, at: readonly number[], tick: () => void): readonly Span[];
 }
 
 /** A pattern in RE2 syntax, and where in a text it is worth trying. */
@@ -29,8 +30,10 @@ export interface SecretPattern {
   readonly pattern: string;
   /** What is masked: this group; else one named `secret` or `password`; else the whole match. */
   readonly group?: number;
-  /** Literal texts of which each match holds one, in the case in which they stand. */
+  /** Literal texts, of which each match holds one: ASCII, at least two characters. */
   readonly keywords: readonly string[];
+  /** A further text that each match holds. */
+  readonly also?: string;
   /** How far a match reaches before and behind the keyword, UTF-16 units. */
   readonly before?: number;
   readonly after?: number;

@@ -11,6 +11,7 @@ import type { SecretPattern } from "./secret-rule.ts";
 interface Placed {
   readonly id: string;
   readonly keywords: readonly string[];
+  readonly also?: string;
   readonly before?: number;
   readonly after?: number;
   readonly group?: number;
@@ -23,8 +24,8 @@ const PLACES: Readonly<Record<string, Placed>> = {
   "1password": { id: "onepassword_token", keywords: ["ops_ey"], after: 1400 },
   anthropic: { id: "anthropic_key", keywords: ["sk-ant-"] },
   aws: { id: "aws_secret_key", keywords: ["SECRET", "secret", "Secret"], after: 128, group: 1 },
-  basicauth: { id: "url_user_info", keywords: ["://"], after: 1024 },
-  "database-connection-string": { id: "url_user_info", keywords: ["://"], after: 1024 },
+  basicauth: { id: "url_user_info", keywords: ["://"], also: "@", after: 1024 },
+  "database-connection-string": { id: "url_user_info", keywords: ["://"], also: "@", after: 1024 },
   github: { id: "github_token", keywords: ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"] },
   linear: { id: "linear_key", keywords: ["lin_api_"] },
   npm: { id: "npm_token", keywords: ["npm_"] },

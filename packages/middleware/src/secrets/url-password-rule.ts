@@ -8,9 +8,9 @@ const AUTHORITY_END = /[\s/?#"'`<>|{}]/;
 export const urlPasswordRule: SecretRule = {
   id: "url_user_info",
   keywords: ["://"],
-  find(text, hits, tick) {
+  find(text, at, tick) {
     const spans: Span[] = [];
-    for (const position of hits()) {
+    for (const position of at) {
       tick();
       const start = position + 3;
       let last = -1;
