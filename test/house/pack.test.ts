@@ -77,3 +77,9 @@ test("the command is linked and explains itself", () => {
   expect(help).toMatch(/demo/);
   expect(help).toMatch(/verify/);
 });
+
+test("the demo finds its recorded runs in the installed package", () => {
+  const words = ["demo", "--out", join(folder, "demo"), "--json"];
+  const said: unknown = JSON.parse(command(folder, join(folder, "node_modules/.bin/toolspan"), words));
+  expect(said).toMatchObject({ runs: 28, dispatches: 146, spans: 146, receipts: 146 });
+});
