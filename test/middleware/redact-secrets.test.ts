@@ -46,6 +46,8 @@ describe("what it sees", () => {
     ["base64", base64(`user ${token}`), MASK],
     ["base64 behind a path", `/files/${base64(token)}`, MASK],
     ["base64url without padding", Buffer.from(`>>>?${token}`).toString("base64url"), MASK],
+    ["base64 in lines of 76", (base64("x".repeat(40) + token + "y".repeat(30)).match(/.{1,76}/g) ?? []).join("\r\n"), MASK],
+    ["JSON in the middle of a text", 'failed: {"password": "letmein"} again', 'failed: {"password": "[redacted:secret_by_name]"} again'],
     ["base64 in base64", base64(base64(token)), MASK],
     ["percent-encoding", `a=${[...token].map((c) => `%${c.charCodeAt(0).toString(16)}`).join("")} b`, `${MASK} b`],
     ["bytes", Buffer.from(`x ${token}`), MASK],

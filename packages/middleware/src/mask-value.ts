@@ -1,5 +1,6 @@
 /** Masks a value of any shape: what has secrets in it is copied around the masks, all else stays the same object. */
 
+import { type Place, pointerTo } from "./field-pointer.ts";
 import type { MaskedText, Masker } from "./masked-text.ts";
 import { type Part, type Parts, readParts } from "./read-parts.ts";
 
@@ -13,10 +14,9 @@ export interface MaskedValue {
 }
 
 /** One object of the value, once, wherever it stands. */
-interface Node {
+interface Node extends Place {
   readonly object: object;
   readonly parent: Node | null;
-  readonly name: unknown;
   /** Everything that holds it: what has to be copied with it. */
   readonly holders: Node[];
   read: Parts | undefined;
@@ -31,8 +31,6 @@ interface Node {
 }
 
 const MAX_FIELDS = 32;
-const MAX_TOKENS = 12;
-const MAX_TOKEN = 64;
 /** Numbers of so many digits may be card numbers. */
 const LONG_NUMBER = 1e12;
 const NAME_FIELDS: ReadonlySet<unknown> = new Set(["name", "key", "header", "field"]);
@@ -207,21 +205,6 @@ function textOf(object: object): string | undefined {
   if (object instanceof ArrayBuffer) return new TextDecoder("latin1").decode(object);
   if (!ArrayBuffer.isView(object)) return undefined;
   return new TextDecoder("latin1").decode(new Uint8Array(object.buffer, object.byteOffset, object.byteLength));
-}
-
-/** RFC 6901, long ones cut in their middle: a name tells where, never what. */
-function pointerTo(node: Node | null, name: unknown): string {
-  const inward: unknown[] = name === undefined ? [] : [name];
-  for (let at = node; at?.parent; at = at.parent) inward.push(at.name);
-  const tokens = inward.reverse();
-  const shown = tokens.length <= MAX_TOKENS ? tokens : [...tokens.slice(0, MAX_TOKENS), "…", tokens[tokens.length - 1]];
-  return shown.map((token) => `/${toToken(token)}`).join("");
-}
-
-function toToken(token: unknown): string {
-  if (token === undefined) return "-";
-  if (typeof token !== "string" && typeof token !== "number") return "[key]";
-  return String(token).slice(0, MAX_TOKEN).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function isObject(value: unknown): value is object {

@@ -68,7 +68,11 @@ function addValue(spans: Span[], text: string, nameEnd: number, word: string): v
   const isQuoted = start > quoteStart;
   const end = skip(text, start, isQuoted ? QUOTED : BARE, MAX_VALUE);
   const isTight = isQuoted || isFlag || quoteStart === separator + 1;
-  if (isTight && isSecret(text.slice(start, end), word, afterName - nameEnd)) spans.push({ start, end });
+  const value = text.slice(start, end);
+  const isJson = isQuoted && afterQuote > afterName && afterName === nameEnd && PASSWORDS.has(word);
+  if (isJson ? value.length >= 4 && !isPlaceholder(value) : isTight && isSecret(value, word, afterName - nameEnd)) {
+    spans.push({ start, end });
+  }
 }
 
 function isSecret(value: string, word: string, nameRest: number): boolean {
