@@ -247,6 +247,15 @@ describe("on the screen", () => {
     expect(stdout).not.toContain("\u001B");
   });
 
+  test("a run of many calls is drawn in part, one of very many is not drawn", async () => {
+    const { stdout } = await toolspan(["demo", "--runs", file(run("long", 100)), "--out", folder]);
+    expect(stdout.split("\n").filter((line) => line.includes("█"))).toHaveLength(80);
+    expect(stdout).toContain("and 423 more spans\n");
+    const { stdout: longer } = await toolspan(["demo", "--runs", file(run("longer", 1001)), "--out", folder]);
+    expect(longer).not.toContain("█");
+    expect(longer).toMatch(/receipts +1,001 /);
+  });
+
   const script = spawnSync("script", ["--version"]).status === 0 ? undefined : "there is no script(1)";
   test.skipIf(script !== undefined)(
     `a terminal sees a progress bar${script === undefined ? "" : ` (skipped: ${script})`}`,

@@ -9,6 +9,9 @@ import { toSpanTrees } from "./span-tree.ts";
 import { terminalText } from "./terminal-text.ts";
 import { waterfall } from "./waterfall.ts";
 
+/** Of the run that is shown; `toolspan show` draws it whole. */
+const MAX_ROWS = 80;
+
 export interface DemoReport {
   /** State folder, absolute. */
   readonly folder: string;
@@ -87,7 +90,10 @@ function sampleLines({ receipts, spans }: DemoReport, { columns, paint }: Screen
   const { sample } = receipts;
   if (sample === undefined || spans.traced.length === 0) return [];
   const title = `One of the runs, ${sample.sessionId ?? "without a session"}, trace ${sample.traceId}:`;
-  return ["", paint.strong(terminalText(title)), "", ...waterfall(toSpanTrees(spans.traced), columns, paint)];
+  const drawn = waterfall(toSpanTrees(spans.traced), columns, paint);
+  const unseen = drawn.length - 1 - MAX_ROWS;
+  const more = unseen > 0 ? [paint.faint(`and ${counted(unseen, "more span", "more spans")}`)] : [];
+  return ["", paint.strong(terminalText(title)), "", ...drawn.slice(0, MAX_ROWS + 1), ...more];
 }
 
 function nextLines({ folder, receipts }: DemoReport, { paint }: Screen): readonly string[] {

@@ -16,6 +16,8 @@ interface Candidate extends SampleTrace {
 const MAX_CANDIDATES = 256;
 /** A waterfall of so many tool calls still fits a screen; fewer than two show no sequence. */
 const GOOD_CALLS = 3;
+/** The spans of a longer run would not fit the memory of a demo that streams. */
+const MAX_CALLS = 1000;
 
 export class Sample {
   readonly #candidates = new Map<string, Candidate>();
@@ -34,7 +36,9 @@ export class Sample {
 
   /** A run with a failure before one without, then the one whose number of calls is nearest to three. */
   best(): SampleTrace | undefined {
-    return [...this.#candidates.values()].sort((a, b) => rank(a) - rank(b))[0];
+    return [...this.#candidates.values()]
+      .filter(({ calls }) => calls <= MAX_CALLS)
+      .sort((a, b) => rank(a) - rank(b))[0];
   }
 }
 
