@@ -1,6 +1,6 @@
 // What a dispatch looks like in the host's tracer: one root, a span per layer, the handler inside its own.
 import { createRequire } from "node:module";
-import { context, ROOT_CONTEXT, SpanStatusCode, trace } from "@opentelemetry/api";
+import { context, createContextKey, ROOT_CONTEXT, SpanStatusCode, trace } from "@opentelemetry/api";
 import { createDispatcher, defineLayer, type Layer, type ToolCallInput } from "@toolspan/core";
 import { withTelemetry } from "@toolspan/telemetry";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -435,4 +435,25 @@ test("what a sampler leaves out has ids, no inner spans, and still counts in rec
   expect(seen).toEqual([
     { trace_id: expect.stringMatching(/^[0-9a-f]{32}$/), span_id: expect.stringMatching(/^[0-9a-f]{16}$/) },
   ]);
+});
+
+test("the context inside a span keeps what the host put there, and gives way to what is put in it", async () => {
+  const key = createContextKey("host's own");
+  const dispatch = createDispatcher([withTelemetry("otel"), pass("with_a")]);
+  const seen: unknown[] = [];
+  await context.with(context.active().setValue(key, "baggage"), () =>
+    dispatch(search, async () => {
+      const active = context.active();
+      seen.push(active.getValue(key), trace.getSpan(active)?.isRecording());
+      const more = active.setValue(key, "changed");
+      seen.push(more.getValue(key), trace.getSpan(more) === trace.getSpan(active), active.getValue(key));
+      const without = active.deleteValue(key);
+      seen.push(without.getValue(key), trace.getSpan(without) === trace.getSpan(active));
+      seen.push(trace.getSpan(trace.deleteSpan(active)), trace.deleteSpan(active).getValue(key));
+      const other = trace.getTracer("host").startSpan("other");
+      seen.push(trace.getSpan(trace.setSpan(active, other)) === other);
+      other.end();
+    }),
+  );
+  expect(seen).toEqual(["baggage", true, "changed", true, "baggage", undefined, true, undefined, "baggage", true]);
 });

@@ -1,12 +1,13 @@
 /** One open span: started and ended once, made active while its part runs, and never a reason for a call to fail. */
 
-import { type Attributes, type Context, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
+import { type Attributes, type Context, type Span, SpanStatusCode } from "@opentelemetry/api";
 import { type Reading, toHrTime } from "@toolspan/core";
 import { activate, activateOwn, isActive } from "./async-context.ts";
 import { causeOf, type Loss, reportLoss } from "./loss.ts";
 import { mirrorSpan } from "./mirror-span.ts";
 import { isReadable, type SpanSink } from "./readable-span.ts";
 import { ATTR_ERROR_TYPE } from "./semconv.ts";
+import { withSpan } from "./span-context.ts";
 import { type SpanHome, type SpanStart, toSpanOptions } from "./span-home.ts";
 import { toWord } from "./words.ts";
 
@@ -39,7 +40,7 @@ export function adoptSpan<T extends LiveSpan>(
 ): T {
   const isOpaque = home.sinks.length > 0 && span.isRecording() && !isReadable(span);
   const kept = isOpaque ? mirrorSpan(span, start, parent, home) : span;
-  return new Made(kept, trace.setSpan(parent, kept), home);
+  return new Made(kept, withSpan(parent, kept), home);
 }
 
 export class LiveSpan {
