@@ -40,6 +40,13 @@ it("lets exactly the budget through when a hundred calls come at once", async ()
   ]);
 });
 
+it("of one call admits exactly one of a hundred that come at once", async () => {
+  const dispatch = createDispatcher([withRateLimit({ maxCalls: 1 })]);
+  let ran = 0;
+  const results = await Promise.all(Array.from({ length: 100 }, () => dispatch({ toolName: "t" }, async () => ++ran)));
+  expect([ran, results.filter(({ ok }) => ok).length]).toEqual([1, 1]);
+});
+
 it("counts a tool against its own cap as well, and a refused call against none", async () => {
   const dispatch = createDispatcher([withRateLimit({ maxCalls: 3, perTool: { search: 1 } })]);
   const statuses = [];

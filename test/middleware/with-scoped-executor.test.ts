@@ -148,6 +148,27 @@ describe("a scope", () => {
     expect((await inner(write, () => 1)).status).toBe("ok");
   });
 
+  it("binds what a tool does while its stream is read", async () => {
+    const inner = createDispatcher([]);
+    const outer = createDispatcher([withScopedExecutor({ allowedTools: ["read_file"] })]);
+    const call = async (): Promise<string> => (await inner({ toolName: "write_file" }, () => 1)).status;
+    const result = await outer(read, async function* () {
+      try {
+        yield await call();
+        yield await call();
+      } finally {
+        closing.push(await call());
+      }
+    });
+    const closing: string[] = [];
+    const stream = result.result as AsyncGenerator<string>;
+    const items = [(await stream.next()).value, (await stream.next()).value];
+    await stream.return(undefined);
+    expect([...items, ...closing]).toEqual(["policy_blocked", "policy_blocked", "policy_blocked"]);
+    expect(await call()).toBe("ok");
+    expect(await result.settled).toMatchObject({ status: "ok", audit: { scope: { stage: "scoped" } } });
+  });
+
   it("tightens the policy around it and never widens it", async () => {
     const dispatch = createDispatcher([
       withScopedExecutor({ allowedTools: ["read_file"], sideEffectLevel: "network" }),

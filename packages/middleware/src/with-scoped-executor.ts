@@ -19,6 +19,7 @@ import {
 } from "@toolspan/core";
 import { checksFor } from "./assert-option.ts";
 import { narrowerLevel } from "./narrower-level.ts";
+import { bindStream } from "./stream-under-policy.ts";
 
 export interface ScopedExecutorOptions {
   /** Names the scope in audit and refusals. Default `scoped`. */
@@ -80,7 +81,7 @@ export function withScopedExecutor(options: ScopedExecutorOptions = {}): Layer {
         return { ...refuse(call, violation, onViolation === "raise"), audit: { scope: scoped } };
       }
       scope.report({ status: "ok", attributes: { stage: scoped.stage } });
-      const result = await underPolicyCheck(check, () => next(call));
+      const result = bindStream(await underPolicyCheck(check, () => next(call)), check);
       return { ...result, audit: mergeAudit(result.audit, { scope: narrowed(scoped, result.audit?.scope) }) };
     },
   });
