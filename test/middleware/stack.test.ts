@@ -2,22 +2,35 @@
 import { getEventListeners } from "node:events";
 import { CAUSE, createDispatcher, defineLayer, type ToolCaller, type ToolCallInput } from "@toolspan/core";
 import {
+  argsKey,
   autoApprove,
   withConsent,
   withDryRun,
+  withHandoffArtifact,
+  withIdempotency,
   withRateLimit,
+  withRedaction,
   withRequiredReason,
+  withRetry,
+  withScopedExecutor,
+  withSummary,
   withTimeout,
 } from "@toolspan/middleware";
 import { expect, it, vi } from "vitest";
 import { dispatchOnce } from "../support/layer-contract.ts";
 
 const stack = (): readonly ToolCaller[] => [
+  withSummary(({ toolName }) => `Used ${toolName}`),
+  withScopedExecutor({ stage: "all" }),
   withTimeout({ maxMs: 60_000 }),
   withConsent(autoApprove),
-  withRequiredReason({ schemaRequired: false }).caller,
+  withRequiredReason({ schemaRequired: false, auditKey: "reason" }).caller,
+  withRedaction(() => ({})),
+  withHandoffArtifact(),
+  withIdempotency(argsKey()),
   withRateLimit({ maxCalls: 100 }),
   withDryRun({ only: ["shadow"] }),
+  withRetry({ backoffMs: 0 }),
 ];
 
 const call: ToolCallInput = { toolName: "search", toolArgs: { q: "x", reason: "to find x" }, callId: "c1" };
@@ -33,7 +46,12 @@ it("runs in the order that describe prints, and lint has nothing to say about it
 it("lists each layer with its own word in the audit, outermost first", async () => {
   const { result } = await dispatchOnce(stack(), { ...call, toolName: "shadow" }, () => 1);
   expect(result.status).toBe("dry_run");
-  expect(result.audit).toMatchObject({ summary: "to find x", consent: { decision: "approved", decided_by: "auto" } });
+  expect(result.audit).toMatchObject({
+    summary: "Used shadow",
+    reason: "to find x",
+    scope: { stage: "all" },
+    consent: { decision: "approved", decided_by: "auto" },
+  });
   expect(
     result.audit?.layers?.map(({ name, status, short_circuited, args_changed }) => [
       name,
@@ -42,9 +60,14 @@ it("lists each layer with its own word in the audit, outermost first", async () 
       args_changed,
     ]),
   ).toEqual([
+    ["with_summary", "ok", false, false],
+    ["with_scoped_executor", "ok", false, false],
     ["with_timeout", "ok", false, false],
     ["with_consent", "approved", false, false],
     ["with_required_reason", "ok", false, true],
+    ["with_redaction", "ok", false, false],
+    ["with_handoff_artifact", "ok", false, false],
+    ["with_idempotency", "bypassed", false, false],
     ["with_rate_limit", "ok", false, false],
     ["with_dry_run", "dry_run", true, false],
   ]);
@@ -57,13 +80,21 @@ it("passes the tool's own error through every layer, unwrapped and unnamed", asy
   });
   expect(result[CAUSE]).toBe(thrown);
   expect([result.status, result.error, thrown.cause]).toEqual(["exception", "too far", undefined]);
-  expect(runs.map(({ status, errorType }) => [status, errorType])).toEqual([
-    ["ok", undefined],
-    ["approved", undefined],
-    ["ok", undefined],
-    ["ok", undefined],
-    ["ok", undefined],
+  expect(runs.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    "with_summary ok",
+    "with_scoped_executor ok",
+    "with_timeout ok",
+    "with_consent approved",
+    "with_required_reason ok",
+    "with_redaction ok",
+    "with_handoff_artifact ok",
+    "with_idempotency bypassed",
+    "with_rate_limit ok",
+    "with_dry_run ok",
+    "with_retry refused",
+    "with_retry_attempt give_up",
   ]);
+  expect(runs.flatMap(({ errorType }) => errorType ?? [])).toEqual([]);
 });
 
 it("changes nothing about a call when a layer that does nothing is added anywhere", async () => {
