@@ -252,13 +252,16 @@ describe("a stream", () => {
   });
 });
 
-it.each(["observe", "abort"] as const)("holds no timer that keeps the process alive (%s)", async (onBreach) => {
+it.each([
+  ["observe", "no timer that keeps the process alive", false],
+  ["abort", "the process until its deadline has come", true],
+] as const)("holds, where it is to %s, %s", async (onBreach, _what, keepsAlive) => {
   vi.useRealTimers();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const controller = new AbortController();
   const { signal } = controller;
   const pending = dispatchOnce([withTimeout({ maxMs: 600_000, onBreach })], { toolName: "t", signal }, (call) => {
-    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false]);
+    expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([keepsAlive]);
     return new Promise((resolve) => call.signal?.addEventListener("abort", resolve));
   });
   controller.abort();

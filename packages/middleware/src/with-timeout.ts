@@ -63,7 +63,7 @@ interface Wait {
 }
 
 function observe(wait: Wait): Promise<ToolResult> {
-  return watched(wait, wait.call, () => reportBreach(wait));
+  return watched(wait, wait.call, new Watch(wait.budgetMs, () => reportBreach(wait), false));
 }
 
 function giveUp(wait: Wait): Promise<ToolResult> {
@@ -77,18 +77,13 @@ function giveUp(wait: Wait): Promise<ToolResult> {
       resolve(failedResult(call, "timeout", "timeout", text));
       linked.abort(new DOMException(text, "TimeoutError"));
     };
-    watched(wait, { ...call, signal: linked.signal }, onDeadline, linked.unlink).then(resolve, reject);
+    const given = { ...call, signal: linked.signal };
+    watched(wait, given, new Watch(budgetMs, onDeadline, true), linked.unlink).then(resolve, reject);
   });
 }
 
 /** Runs the rest of the stack under watch: until it settles, a stream until it closes. */
-async function watched(
-  wait: Wait,
-  call: ToolCall,
-  onDeadline: () => void,
-  release: () => void = () => {},
-): Promise<ToolResult> {
-  const watch = new Watch(wait.budgetMs, onDeadline);
+async function watched(wait: Wait, call: ToolCall, watch: Watch, release: () => void = () => {}): Promise<ToolResult> {
   const end = (): void => {
     if (watch.end()) reportBreach(wait);
     release();
@@ -108,20 +103,21 @@ function reportBreach({ scope, budgetMs }: Wait): void {
   scope.report({ status: "timeout", attributes: { error_category: "timeout", max_ms: budgetMs } });
 }
 
-/** Calls `onDeadline` when the budget is over before `end`; its timer does not keep the process alive. */
+/** Calls `onDeadline` when the budget is over before `end`. */
 class Watch {
   readonly #startedMs = performance.now();
   readonly #budgetMs: number;
   readonly #timer: NodeJS.Timeout;
   #isOver = false;
 
-  constructor(budgetMs: number, onDeadline: () => void) {
+  /** `keepsAlive` where an answer depends on the deadline: without it a process with nothing else to do would just end. */
+  constructor(budgetMs: number, onDeadline: () => void, keepsAlive: boolean) {
     this.#budgetMs = budgetMs;
     this.#timer = setTimeout(() => {
       this.#isOver = true;
       onDeadline();
     }, budgetMs);
-    this.#timer.unref?.(); // a number in runtimes other than Node
+    if (!keepsAlive) this.#timer.unref?.(); // a number in runtimes other than Node
   }
 
   /** True when the budget was over and the timer could not say so, because the thread was blocked. */
