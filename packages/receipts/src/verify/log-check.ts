@@ -2,8 +2,9 @@
 
 import { join } from "node:path";
 import { MerkleTree, sha256Hex } from "../log/merkle.ts";
-import type { Chain } from "../records/envelope.ts";
 import type { LogRecord } from "../records/record.ts";
+import { Blames } from "./blames.ts";
+import { ChainOrder } from "./chain-order.ts";
 import type { Checks } from "./checks.ts";
 import type { Findings } from "./findings.ts";
 import { HeadWatch } from "./head-watch.ts";
@@ -37,15 +38,6 @@ export interface CheckedLog {
   readonly latestName: string;
 }
 
-/** Two neighbours of which one was changed: the line after them tells which. */
-interface Suspicion {
-  readonly before: number;
-  /** Leaf hash that the second names for the first. */
-  readonly named: string;
-  /** The tree without the first of them. */
-  readonly tree: MerkleTree;
-}
-
 /** Reads the log once and reports into `findings`. */
 export async function checkLog(options: LogCheckOptions): Promise<CheckedLog> {
   const check = new LogCheck(options);
@@ -58,27 +50,22 @@ class LogCheck {
   readonly #options: LogCheckOptions;
   readonly #file: string;
   readonly #watch: HeadWatch;
+  readonly #blames: Blames;
+  readonly #order: ChainOrder;
   readonly #tree = new MerkleTree();
   #lines = 0;
   /** The last leaf, which the tree does not have yet, so that it can be taken back. */
   #last: string | null = null;
-  #expected = 0;
-  /** The first number that a line skipped; a line that brings it after all shows that the other one was put in. */
-  #skipped: number | null = null;
-  #resumed: number | null = null;
-  /** Lines since the last one that said where it stands. */
-  #unplaced = 0;
   #closedAt: number | null = null;
-  #blamed: number | null = null;
-  #lastBlamed = 0;
-  #suspicion: Suspicion | null = null;
   #tornClaimed = false;
 
   constructor(options: LogCheckOptions) {
     this.#options = options;
     this.#file = options.label(options.file);
-    const { folder, label, claims, checks } = options;
-    this.#watch = new HeadWatch({ folder, label, log: options.log ?? "", claims, checks });
+    const { folder, label, log, claims, checks, findings } = options;
+    this.#watch = new HeadWatch({ folder, label, log: log ?? "", claims, checks });
+    this.#blames = new Blames(findings, this.#file);
+    this.#order = new ChainOrder(log, checks, this.#blames);
   }
 
   take(line: Line, number: number): void {
@@ -87,77 +74,16 @@ class LogCheck {
     const { record, chain, problem } = parseLine(line, strict);
     this.#lines = number;
     this.#checkTorn(line.bytes, number - 1, true);
-    if (this.#closedAt !== null) this.#blame("AFTER_CLOSE", number, `line ${this.#closedAt} has closed the log`);
+    if (this.#closedAt !== null) this.#blames.add("AFTER_CLOSE", number, `line ${this.#closedAt} has closed the log`);
     if (problem !== null) this.#report(problem.verdict, number, problem.message);
-    if (chain === null) this.#unplacedLine();
-    else this.#place(chain, leaf, number);
+    this.#order.place(chain, leaf, number, { leaf: this.#last, tree: this.#tree });
     this.#add(leaf);
     if (record === null) return;
-    if (number === 1 && record.record !== "segment_open" && this.#blamed === null) {
-      this.#blame("MISSING", 1, "the line that opens a log is not there");
+    if (number === 1 && record.record !== "segment_open" && this.#blames.first === null) {
+      this.#blames.add("MISSING", 1, "the line that opens a log is not there");
     }
     if (record.record === "segment_close") this.#closedAt = number;
     onRecord(record, number);
-  }
-
-  #unplacedLine(): void {
-    this.#accuse();
-    this.#unplaced++;
-  }
-
-  /** Where the line stands, by its own word and by that of its neighbours. */
-  #place({ log, seq, prev }: Chain, leaf: string, number: number): void {
-    if (this.#options.log !== null && log !== this.#options.log) {
-      this.#blame("FOREIGN", number, `it belongs to log ${log}`);
-      if (seq === this.#expected) this.#expected++;
-      return;
-    }
-    if (seq > this.#expected && seq <= this.#expected + this.#unplaced) this.#expected = seq;
-    this.#unplaced = 0;
-    if (seq !== this.#expected) {
-      this.#misplaced(seq, leaf, number);
-      return;
-    }
-    this.#expected++;
-    this.#settle(this.#options.checks.link(prev, this.#last), prev, number);
-  }
-
-  #misplaced(seq: number, leaf: string, number: number): void {
-    this.#accuse();
-    const at = `it has number ${seq}, expected ${this.#expected}`;
-    if (seq > this.#expected) {
-      this.#blame("MISSING", number, `${at}: ${seq - this.#expected} before it are not there`);
-      this.#skipped = this.#expected;
-      this.#expected = seq + 1;
-    } else if (seq === this.#resumed) {
-      this.#expected = seq + 1;
-      this.#resumed = null;
-    } else {
-      this.#blame(leaf === this.#last ? "DUPLICATE" : "REORDERED", number, at);
-      this.#resumed = seq === this.#skipped ? seq + 1 : null;
-      this.#skipped = null;
-    }
-  }
-
-  /** A broken link accuses two lines; whether the next link holds tells which of them was changed. */
-  #settle(linked: boolean, prev: string | null, number: number): void {
-    if (this.#suspicion !== null) {
-      const { before } = this.#suspicion;
-      this.#suspicion = null;
-      this.#blame("MODIFIED", linked ? before : before + 1, "the line after it names another one");
-      return;
-    }
-    if (linked || this.#lastBlamed >= number - 1) return;
-    if (prev === null || number === 1) this.#blame("MODIFIED", number, "it does not name the line before it");
-    else this.#suspicion = { before: number - 1, named: prev, tree: this.#tree.copy() };
-  }
-
-  /** No link decides any more: the first of the two it is. */
-  #accuse(): void {
-    if (this.#suspicion === null) return;
-    const { before } = this.#suspicion;
-    this.#suspicion = null;
-    this.#blame("MODIFIED", before, "the line after it names another one");
   }
 
   #add(leaf: string): void {
@@ -178,7 +104,7 @@ class LogCheck {
     this.#checkTorn(tail, this.#lines, false);
     this.#watch.end();
     const closed = this.#closedAt !== null;
-    judgeHeads(this.#watch, { file: this.#file, lines: this.#lines, closed, blamed: this.#blamed }, findings);
+    judgeHeads(this.#watch, { file: this.#file, lines: this.#lines, closed, blamed: this.#blames.first }, findings);
     if (this.#lines === 0) findings.add("NO_LINES", this.#file, null, "it has no complete line");
     else this.#judgeEnd(tail, allowOpen);
     const { entries, unsigned, latestName } = this.#watch;
@@ -187,8 +113,9 @@ class LogCheck {
 
   /** The last two lines disagree: a head over both tells which, if there is one. */
   #decideLastLink(): void {
-    if (this.#suspicion === null) return;
-    const { before, named, tree } = this.#suspicion;
+    const suspicion = this.#order.takeSuspicion();
+    if (suspicion === null) return;
+    const { before, named, tree } = suspicion;
     tree.add(named);
     tree.add(this.#last as string);
     const asNamed = tree.root();
@@ -196,9 +123,8 @@ class LogCheck {
       ({ size, root }) => size === this.#lines && this.#options.checks.root(root, asNamed),
     );
     const headed = this.#watch.wrong.some(({ size }) => size === this.#lines);
-    this.#suspicion = null;
     const isSecond = headed && !vouched && before + 1 === this.#lines;
-    this.#blame("MODIFIED", isSecond ? before + 1 : before, "it and its neighbour name different lines");
+    this.#blames.add("MODIFIED", isSecond ? before + 1 : before, "it and its neighbour name different lines");
   }
 
   #judgeEnd(tail: Buffer, allowOpen: number | null): void {
@@ -233,7 +159,7 @@ class LogCheck {
 
   /** A missing or wrong head was told already; so was a wrong line. */
   #excused(covered: number): boolean {
-    return this.#blamed !== null || this.#watch.wrong.some(({ size }) => size > covered);
+    return this.#blames.first !== null || this.#watch.wrong.some(({ size }) => size > covered);
   }
 
   #recovered(): boolean {
@@ -248,9 +174,9 @@ class LogCheck {
     for (const { torn, lines: claimed, file } of this.#options.claims) {
       if (torn === null || claimed !== lines) continue;
       if (torn.bytes > bytes.length + (complete ? 1 : 0)) {
-        this.#blame("TRUNCATED", lines + 1, `${file} found ${torn.bytes} bytes here, there are ${bytes.length}`);
+        this.#blames.add("TRUNCATED", lines + 1, `${file} found ${torn.bytes} bytes here, there are ${bytes.length}`);
       } else if (torn.bytes > 0 && `sha256:${sha256Hex(bytes.subarray(0, torn.bytes))}` !== torn.hash) {
-        this.#blame("CLAIM_MISMATCH", lines + 1, `${file} found other bytes here`);
+        this.#blames.add("CLAIM_MISMATCH", lines + 1, `${file} found other bytes here`);
       } else this.#tornClaimed = !complete && torn.bytes === bytes.length;
     }
   }
@@ -258,12 +184,6 @@ class LogCheck {
   /** What cannot be said is no blame: its place in the chain is checked all the same. */
   #report(verdict: Verdict, line: number, message: string): void {
     if (verdict === "UNKNOWN_RECORD") this.#options.findings.add(verdict, this.#file, line, message);
-    else this.#blame(verdict, line, message);
-  }
-
-  #blame(verdict: Verdict, line: number, message: string): void {
-    this.#blamed = Math.min(this.#blamed ?? line, line);
-    this.#lastBlamed = Math.max(this.#lastBlamed, line);
-    this.#options.findings.add(verdict, this.#file, line, message);
+    else this.#blames.add(verdict, line, message);
   }
 }

@@ -1,10 +1,8 @@
 /** One run of the verifier over a log or a folder: which files, in which order, in how many passes. */
 
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { parseFileName } from "../log/file-name.ts";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { logOfHeadFile } from "../log/head-files.ts";
-import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import type { LogRecord } from "../records/record.ts";
 import type { Checks } from "./checks.ts";
 import { Dispatches } from "./dispatches.ts";
@@ -16,23 +14,7 @@ import { readSpanClaims } from "./span-claims.ts";
 import { claimsOn, type Survey, type SurveyedLog, surveyLogs } from "./survey.ts";
 import type { VerifyOptions } from "./verify-options.ts";
 import { toReport, type VerifyReport } from "./verify-report.ts";
-
-const SPANS_FOLDER = "spans";
-const LINES = ".jsonl";
-
-/** What is looked at. */
-interface Scope {
-  /** Where the logs lie. */
-  readonly folder: string;
-  /** Names of logs that are verified. */
-  readonly files: readonly string[];
-  /** Names of logs whose claims count. */
-  readonly known: readonly string[];
-  /** Prefix of names in findings. */
-  readonly prefix: string;
-  readonly spans: readonly string[];
-  readonly root: string | null;
-}
+import { type Scope, SPANS_FOLDER, scopeOf, wordOf } from "./verify-scope.ts";
 
 export class Verification {
   readonly #path: string;
@@ -65,7 +47,7 @@ export class Verification {
   }
 
   async run(): Promise<VerifyReport> {
-    const scope = this.#look();
+    const scope = scopeOf(this.#path, this.#findings);
     if (scope !== null) await this.#verify(scope);
     const { trust, strict } = this.#options;
     return toReport(this.#findings, {
@@ -76,44 +58,6 @@ export class Verification {
       spans: (scope?.spans.length ?? 0) > 0,
       counts: this.#counts,
     });
-  }
-
-  /** Finds out what the path is. */
-  #look(): Scope | null {
-    try {
-      return statSync(this.#path).isDirectory() ? this.#lookAtFolder() : this.#lookAtFile();
-    } catch (error) {
-      this.#findings.add("UNREADABLE", this.#path, null, wordOf(error));
-      return null;
-    }
-  }
-
-  #lookAtFile(): Scope {
-    const folder = dirname(this.#path);
-    const file = basename(this.#path);
-    const stem = parseFileName(file)?.stem;
-    const siblings = readdirSync(folder).filter((name) => stem !== undefined && parseFileName(name)?.stem === stem);
-    return {
-      folder,
-      files: [file],
-      known: siblings.includes(file) ? siblings : [file],
-      prefix: "",
-      spans: [],
-      root: null,
-    };
-  }
-
-  #lookAtFolder(): Scope {
-    const root = this.#path;
-    const inside = existsSync(join(root, RECEIPTS_FOLDER));
-    const spansThere = existsSync(join(root, SPANS_FOLDER));
-    const folder = inside ? join(root, RECEIPTS_FOLDER) : root;
-    const prefix = inside ? `${RECEIPTS_FOLDER}/` : "";
-    const files = inside || !spansThere ? namesIn(folder) : [];
-    const spans = spansThere ? namesIn(join(root, SPANS_FOLDER)) : [];
-    if (files.length === 0)
-      this.#findings.add("EMPTY", inside ? RECEIPTS_FOLDER : root, null, "there is no receipt log here");
-    return { folder, files, known: files, prefix, spans, root };
   }
 
   async #verify(scope: Scope): Promise<void> {
@@ -278,18 +222,6 @@ export class Verification {
   }
 }
 
-function namesIn(folder: string): readonly string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(LINES))
-    .sort();
-}
-
 function sizeOf(folder: string, files: readonly string[]): number {
   return files.reduce((bytes, file) => bytes + (statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0), 0);
-}
-
-/** What went wrong, for people: the system's code, or the message of our own check. */
-function wordOf(error: unknown): string {
-  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
-  return String(code ?? message ?? "it cannot be read");
 }

@@ -1,0 +1,74 @@
+/** What a path stands for: one log, a state root, or a folder of logs. */
+
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { parseFileName } from "../log/file-name.ts";
+import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
+import type { Findings } from "./findings.ts";
+
+export const SPANS_FOLDER = "spans";
+const LINES = ".jsonl";
+
+/** What is looked at. */
+export interface Scope {
+  /** Where the logs lie. */
+  readonly folder: string;
+  /** Names of logs that are verified. */
+  readonly files: readonly string[];
+  /** Names of logs whose claims count. */
+  readonly known: readonly string[];
+  /** Prefix of names in findings. */
+  readonly prefix: string;
+  readonly spans: readonly string[];
+  readonly root: string | null;
+}
+
+/** Looks at `path`; null, and a finding, where nothing can be looked at. */
+export function scopeOf(path: string, findings: Findings): Scope | null {
+  try {
+    if (!statSync(path).isDirectory()) return scopeOfFile(path);
+    const scope = scopeOfFolder(path);
+    if (scope.files.length === 0)
+      findings.add("EMPTY", scope.prefix === "" ? path : RECEIPTS_FOLDER, null, "there is no receipt log here");
+    return scope;
+  } catch (error) {
+    findings.add("UNREADABLE", path, null, wordOf(error));
+    return null;
+  }
+}
+
+function scopeOfFile(path: string): Scope {
+  const folder = dirname(path);
+  const file = basename(path);
+  const stem = parseFileName(file)?.stem;
+  const siblings = readdirSync(folder).filter((name) => stem !== undefined && parseFileName(name)?.stem === stem);
+  return {
+    folder,
+    files: [file],
+    known: siblings.includes(file) ? siblings : [file],
+    prefix: "",
+    spans: [],
+    root: null,
+  };
+}
+
+function scopeOfFolder(root: string): Scope {
+  const inside = existsSync(join(root, RECEIPTS_FOLDER));
+  const spansThere = existsSync(join(root, SPANS_FOLDER));
+  const folder = inside ? join(root, RECEIPTS_FOLDER) : root;
+  const files = inside || !spansThere ? namesIn(folder) : [];
+  const spans = spansThere ? namesIn(join(root, SPANS_FOLDER)) : [];
+  return { folder, files, known: files, prefix: inside ? `${RECEIPTS_FOLDER}/` : "", spans, root };
+}
+
+function namesIn(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(LINES))
+    .sort();
+}
+
+/** What went wrong, for people: the system's code, or the message of our own check. */
+export function wordOf(error: unknown): string {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  return String(code ?? message ?? "it cannot be read");
+}
