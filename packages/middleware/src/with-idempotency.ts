@@ -1,6 +1,6 @@
 /** The layer that lets a call with the same key run once, and gives its result again to those that follow. */
 
-import { plainDigest, sha256Text } from "@toolspan/canonical/hash";
+import { sha256Text } from "@toolspan/canonical/hash";
 import {
   defineLayer,
   diagnostics,
@@ -13,10 +13,10 @@ import {
 } from "@toolspan/core";
 import type { KeyFunction } from "./args-key.ts";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
-import { addMetadata } from "./audit-metadata.ts";
 import { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency-store.ts";
 import { onAbort } from "./on-abort.ts";
 import { type Landed, SingleFlight } from "./single-flight.ts";
+import { checkStored, replayed, toStored } from "./stored-result.ts";
 
 export { argsKey, type KeyFunction, type KeyScope } from "./args-key.ts";
 export { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency-store.ts";
@@ -118,8 +118,8 @@ async function once(
       return failedResult(call, "aborted", "aborted", `tool ${call.toolName}: aborted while the same call was running`);
     }
     if (landed !== undefined) {
-      scope.report({ status: "joined" });
-      return replay(structuredClone(landed.value), call, scope);
+      scope.report({ status: "joined", attributes: { replayed_from: landed.value.dispatchId } });
+      return replayed(structuredClone(landed.value), call);
     }
   }
 }
@@ -132,7 +132,7 @@ async function run(
   scope: LayerScope,
   land: (entry: StoredResult) => void,
 ): Promise<ToolResult> {
-  const found = await askStore(async () => checked(await store.get(key)), "get");
+  const found = await askStore(async () => checkStored(await store.get(key)), "get");
   if (found === "failed" && !runsBlind) {
     scope.report({ status: "refused" });
     const text = `tool ${call.toolName}: not run; whether the same call has run before could not be found out`;
@@ -140,8 +140,8 @@ async function run(
   }
   if (found !== "failed" && found !== undefined) {
     land(found);
-    scope.report({ status: "hit" });
-    return replay(structuredClone(found), call, scope);
+    scope.report({ status: "hit", attributes: { replayed_from: found.dispatchId } });
+    return replayed(structuredClone(found), call);
   }
   const result = await next(call);
   const entry = toStored(result, scope.dispatch.id);
@@ -154,45 +154,6 @@ async function run(
   if (kept === "failed") scope.report({ status: "unstored" });
   else scope.report({ status: "miss" });
   return result;
-}
-
-/** What came from a store, if it is what was put into one. */
-function checked(entry: StoredResult | undefined | null): StoredResult | undefined {
-  if (entry === undefined || entry === null) return undefined;
-  const isStored = (entry.status === "ok" || entry.status === "redacted") && typeof entry.dispatchId === "string";
-  if (!isStored) throw new TypeError("the store answered with something that is no stored result");
-  return entry;
-}
-
-/** A copy of a success that can be given again; undefined for everything else. */
-function toStored(result: ToolResult, dispatchId: string): StoredResult | undefined {
-  const { ok, status, settled, result: value, renderedResult, observation } = result;
-  if (!ok || (status !== "ok" && status !== "redacted") || settled !== undefined) return undefined;
-  if (plainDigest(value) === null && value !== undefined) return undefined;
-  return structuredClone({
-    status,
-    ...("result" in result ? { result: value } : {}),
-    ...(renderedResult === undefined ? {} : { renderedResult }),
-    ...(observation === undefined ? {} : { observation }),
-    dispatchId,
-  });
-}
-
-function replay(entry: StoredResult, call: ToolCall, scope: LayerScope): ToolResult {
-  const { dispatchId, ...kept } = entry;
-  scope.report({ attributes: { replayed_from: dispatchId } });
-  return {
-    ok: true,
-    toolName: call.toolName,
-    toolCallId: call.callId,
-    arguments: call.toolArgs,
-    ...kept,
-    error: null,
-    errorCategory: null,
-    executor: call.declaredExecutor ?? null,
-    replayed: true,
-    audit: addMetadata(undefined, { replayed_from: dispatchId }),
-  };
 }
 
 async function askStore<T>(ask: () => T | Promise<T>, what: "get" | "set"): Promise<T | "failed"> {
