@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDispatcher, type Dispatcher, type ToolCaller, type ToolHandler } from "@toolspan/core";
-import { type AuditLogOptions, type LogRecord, withAuditLog } from "@toolspan/receipts";
+import { type AuditLogOptions, type LoggedReceipt, type LogRecord, withAuditLog } from "@toolspan/receipts";
 import { onTestFinished } from "vitest";
 
 /** A new empty folder, gone when the test ends. */
@@ -73,4 +73,9 @@ export function recordsOf(path: string): readonly LogRecord[] {
 /** Every record of every log in `receipts`, by file. */
 export function everyRecord(receipts: string): readonly LogRecord[] {
   return logsIn(receipts).flatMap((file) => recordsOf(join(receipts, file)));
+}
+
+/** Every complete receipt, also of logs that end in the middle of a line. */
+export function everyReceipt(receipts: string): readonly LoggedReceipt[] {
+  return everyRecord(receipts).filter((record) => record.record === "receipt");
 }

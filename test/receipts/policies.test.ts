@@ -1,6 +1,9 @@
 // Laws of the policies: what a result may claim, what a failing store does to it, what sinks get, and how flushing ends.
+
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { plainHasher } from "@toolspan/canonical/hash";
 import {
   CAUSE,
@@ -192,6 +195,26 @@ describe("best_effort", () => {
   });
 });
 
+describe("deferred receipts", () => {
+  test("claim nothing, are on disk after a drain, and a failure stops the drain", async () => {
+    const root = temporaryFolder();
+    const log = withAuditLog({ stateDir: root });
+    const dispatch = createDispatcher([log], { deferReceipts: true });
+    const call = (): ReturnType<typeof dispatch> =>
+      dispatch({ toolName: "add", turn: { iteration: 1, sessionId: "session" } }, () => 1);
+    expect((await call()).audit?.receipt_uri).toBeUndefined();
+    await dispatch.drain();
+    expect(recordsOf(join(root, "receipts", "session.jsonl")).map(({ record }) => record)).toEqual([
+      "segment_open",
+      "receipt",
+    ]);
+    breakLog(join(root, "receipts"));
+    expect(await call()).toMatchObject({ ok: true, status: "ok" });
+    await expect(dispatch.drain()).rejects.toThrow();
+    await dispatch.close();
+  });
+});
+
 describe("intent_first", () => {
   test("the intent is durable before the handler starts, one for each attempt", async () => {
     const twice = defineLayer({
@@ -269,6 +292,9 @@ describe("sinks", () => {
     expect(result.audit?.receipt_uri).toMatch(/^receipts\/ledger\.jsonl#/);
     const [, first] = recordsOf(join(recorded.receipts, "ledger.jsonl"));
     await sink({ ...(first as ToolCallReceipt), dispatch_id: "01900000-0000-7000-8000-000000000009" });
+    await expect(sink({ ...(first as ToolCallReceipt), status: "fine" as "ok" })).rejects.toThrow(
+      /receipt must be a receipt/,
+    );
     await sink.close();
     expect(logsIn(recorded.receipts)).toEqual(["ledger.jsonl"]);
     expect(await verifyLog(stateDir)).toMatchObject({ exitCode: 0, counts: { receipts: 3 } });
@@ -285,6 +311,37 @@ describe("sinks", () => {
       "one",
       "two",
     ]);
+  });
+});
+
+describe("size", () => {
+  test("of arguments and results does not matter: eleven megabytes leave a line like any other", async () => {
+    const recorded = recording();
+    const large = "x".repeat(11_000_000);
+    await recorded.call("add", "session", () => large);
+    for (let i = 0; i < 20; i++) await recorded.call();
+    await recorded.close();
+    const lines = linesOf(join(recorded.receipts, "session.jsonl"));
+    expect(lines).toHaveLength(23);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(2048);
+  });
+
+  test("of memory does not grow with the number of receipts", { timeout: 60_000 }, async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const recorded = recording({ policy: "best_effort" });
+    const used = async (calls: number): Promise<number> => {
+      for (let i = 0; i < calls; i++) {
+        await recorded.call();
+        if (i % 200 === 0) await turn();
+      }
+      await recorded.dispatch.flush();
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await used(2000);
+    expect((await used(10_000)) - before).toBeLessThan(1_500_000);
+    await recorded.close();
   });
 });
 
@@ -362,6 +419,18 @@ describe("options", () => {
     } catch (error) {
       expect(ToolspanError.is(error, "TOOLSPAN_INVALID_OPTION"), String(error)).toBe(true);
       expect((error as Error).message).toMatch(/^withAuditLog: .+ must be .+, received /);
+    }
+  });
+
+  test("of the sink of one session are checked as well", () => {
+    const made: [unknown, object][] = [
+      [5, {}],
+      ["s", { layers: "some" }],
+      ["s", { receiptUri: "short" }],
+      ["s", { stateDir: "" }],
+    ];
+    for (const [id, options] of made) {
+      expect(() => localReceiptSink(id as string, options)).toThrow(/^localReceiptSink: .+ must be .+, received /);
     }
   });
 

@@ -1,5 +1,5 @@
 // Laws of receipts across processes: kills, restarts, second writers, exits, and files that somebody else left there.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { ToolspanError } from "@toolspan/core";
+import { CAUSE, ToolspanError } from "@toolspan/core";
 import { type SegmentOpen, verifyLog, withAuditLog } from "@toolspan/receipts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { build } from "../support/workspace.ts";
 import { linesFrom, runProgram, startProgram } from "./crash.ts";
-import { everyRecord, linesOf, logsIn, recording, recordsOf, temporaryFolder } from "./parts.ts";
+import { everyReceipt, everyRecord, linesOf, logsIn, recording, recordsOf, temporaryFolder } from "./parts.ts";
 
 beforeAll(build);
 
@@ -273,5 +273,38 @@ describe("trouble with the folder is said when the recorder is made", () => {
     const { code, stderr } = await runProgram(["close", root], probe);
     expect(code).toBe(1);
     expect(stderr).toContain("TOOLSPAN_RECEIPT_STORE");
+  });
+});
+
+describe("a full disk", () => {
+  test("fails calls with its error, claims nothing that is not there, and is over when there is room again", async (context) => {
+    const disk = join(temporaryFolder(), "disk");
+    mkdirSync(disk);
+    const mount = (...args: readonly string[]): boolean => spawnSync("mount", args, { stdio: "ignore" }).status === 0;
+    if (!mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", disk)) {
+      context.skip("no file system of 64 KiB can be mounted here");
+      return;
+    }
+    try {
+      const recorded = recording({ stateDir: join(disk, "state") });
+      const claimed: string[] = [];
+      const failures = new Set<unknown>();
+      for (let i = 0; i < 100; i++) {
+        const { audit, [CAUSE]: cause } = await recorded.call();
+        if (audit?.receipt_uri === undefined) failures.add((cause as NodeJS.ErrnoException).code);
+        else claimed.push(audit.receipt_uri);
+      }
+      expect([...failures]).toEqual(["ENOSPC"]);
+      expect(claimed.length).toBeGreaterThan(10);
+      const kept = new Set(everyReceipt(recorded.receipts).map(({ audit }) => audit?.receipt_uri));
+      expect(claimed.filter((uri) => !kept.has(uri))).toEqual([]);
+      expect(() => withAuditLog({ stateDir: join(disk, "other") })).toThrow(/found ENOSPC/);
+      expect(mount("-o", "remount,size=1m", disk)).toBe(true);
+      expect((await recorded.call()).status).toBe("ok");
+      await recorded.close();
+      expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, findings: [] });
+    } finally {
+      spawnSync("umount", [disk]);
+    }
   });
 });

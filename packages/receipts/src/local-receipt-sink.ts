@@ -1,10 +1,13 @@
 /** `localReceiptSink`: the local log of one session, for explicit routing. */
 
 import { canonicalJson } from "@toolspan/canonical";
-import { kindOf, ToolspanError } from "@toolspan/core";
+import { kindOf, type ToolspanError } from "@toolspan/core";
 import { LocalOutlet } from "./log/local-outlet.ts";
+import { invalidOption, oneOf, stateDirOf } from "./options.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
 import { faultOf } from "./records/record.ts";
+
+const SUBJECT = "localReceiptSink";
 
 /** Marks a sink whose receipts go through the local log with its levels and policies. */
 export const LOCAL: unique symbol = Symbol.for("toolspan.receipts.local") as never;
@@ -41,9 +44,9 @@ export function localReceiptSink(sessionId: string | null, options: LocalReceipt
     throw invalid("sessionId", "a string or null", kindOf(sessionId));
   }
   const outlet = new LocalOutlet({
-    stateDir: options.stateDir,
-    layers: options.layers ?? "compact",
-    addresses: options.receiptUri ?? "absolute",
+    stateDir: stateDirOf(SUBJECT, options.stateDir),
+    layers: oneOf(SUBJECT, "layers", ["compact", "full"], options.layers),
+    addresses: oneOf(SUBJECT, "receiptUri", ["absolute", "relative"], options.receiptUri),
     scope: "session",
     sessionId,
   });
@@ -68,5 +71,5 @@ export function localReceiptSink(sessionId: string | null, options: LocalReceipt
 }
 
 function invalid(option: string, expected: string, received: string): ToolspanError {
-  return new ToolspanError("TOOLSPAN_INVALID_OPTION", { subject: "localReceiptSink", option, expected, received });
+  return invalidOption(SUBJECT, option, expected, received);
 }

@@ -1,11 +1,19 @@
 /** `withAuditLog`: one receipt for every tool call. */
 
 import { plainHasher } from "@toolspan/canonical/hash";
-import { type Hasher, kindOf, type RecorderCaller, recorderCaller, type Sink, ToolspanError } from "@toolspan/core";
+import {
+  type Hasher,
+  kindOf,
+  type RecorderCaller,
+  recorderCaller,
+  type Sink,
+  type ToolspanError,
+} from "@toolspan/core";
 import { AuditRecorder, type ReceiptPolicy } from "./audit-recorder.ts";
 import { FunctionOutlet, type ReceiptFunction } from "./function-outlet.ts";
 import { LOCAL, type LocalReceiptSink } from "./local-receipt-sink.ts";
 import { LocalOutlet } from "./log/local-outlet.ts";
+import { invalidOption, oneOf, stateDirOf } from "./options.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
 
 /** Where receipts go: the local log, a function, a sink, or the local log of one session. */
@@ -60,13 +68,13 @@ export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local"): Aud
   const options = isSink(sink) ? { sink } : optionsOf(sink);
   const sinks = options.sinks ?? [options.sink ?? "local"];
   if (!Array.isArray(sinks) || sinks.length === 0) throw invalid("sinks", "a list of at least one sink", kindOf(sinks));
-  const layers = oneOf("layers", ["compact", "full"], options.layers);
-  const policy = oneOf("policy", ["required", "best_effort", "intent_first"], options.policy);
-  const scope = oneOf("log", ["session", "process"], options.log);
-  const addresses = oneOf("receiptUri", ["absolute", "relative"], options.receiptUri);
+  const layers = oneOf(SUBJECT, "layers", ["compact", "full"], options.layers);
+  const policy = oneOf(SUBJECT, "policy", ["required", "best_effort", "intent_first"], options.policy);
+  const scope = oneOf(SUBJECT, "log", ["session", "process"], options.log);
+  const addresses = oneOf(SUBJECT, "receiptUri", ["absolute", "relative"], options.receiptUri);
   const flushTimeoutMs = timeoutOf(options.flushTimeoutMs);
   const hasher = hasherOf(options);
-  const stateDir = stateDirOf(options.stateDir);
+  const stateDir = stateDirOf(SUBJECT, options.stateDir);
   for (const one of sinks) assertSink(one);
   if (policy === "intent_first" && sinks.every((one) => one !== "local" && localOf(one) === undefined)) {
     throw invalid("policy", '"intent_first" together with a local sink', "no local sink to write intents to");
@@ -131,13 +139,6 @@ function hasherOf({ hash, redact }: AuditLogOptions): Hasher | undefined {
   return hash;
 }
 
-function oneOf<T extends string>(option: string, words: readonly [T, ...T[]], value: T | undefined): T {
-  if (value === undefined) return words[0];
-  if (words.includes(value)) return value;
-  const received = typeof value === "string" ? JSON.stringify(String(value).slice(0, 40)) : kindOf(value);
-  throw invalid(option, words.map((word) => `"${word}"`).join(" or "), received);
-}
-
 function timeoutOf(value: number | undefined): number {
   if (value === undefined) return DEFAULT_FLUSH_TIMEOUT_MS;
   if (typeof value === "number" && value > 0 && value <= 2 ** 31 - 1) return value;
@@ -148,11 +149,6 @@ function timeoutOf(value: number | undefined): number {
   );
 }
 
-function stateDirOf(value: string | undefined): string | undefined {
-  if (value === undefined || (typeof value === "string" && value !== "")) return value;
-  throw invalid("stateDir", "a path", value === "" ? "an empty string" : kindOf(value));
-}
-
 function invalid(option: string, expected: string, received: string): ToolspanError {
-  return new ToolspanError("TOOLSPAN_INVALID_OPTION", { subject: SUBJECT, option, expected, received });
+  return invalidOption(SUBJECT, option, expected, received);
 }
