@@ -1,8 +1,8 @@
 // Laws of async context: nothing is made before it is needed, and without it only the policy scope is missing.
 import { ToolspanError, withExecutionPolicy } from "@toolspan/core";
 import { afterEach, expect, it, vi } from "vitest";
-import { checkPolicy } from "../../packages/core/src/policy.ts";
-import { toToolCall } from "../../packages/core/src/tool-call.ts";
+import { checkPolicy } from "../../packages/core/src/policy/policy.ts";
+import { toToolCall } from "../../packages/core/src/vocabulary/tool-call.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -30,8 +30,8 @@ it.each([
 });
 
 it("binds the terminal of another copy of this package", async () => {
-  const copy: typeof import("../../packages/core/src/policy.ts") = await import(
-    "../../packages/core/src/policy.ts?copy" as never
+  const copy: typeof import("../../packages/core/src/policy/policy.ts") = await import(
+    "../../packages/core/src/policy/policy.ts?copy" as never
   );
   expect(copy.checkPolicy).not.toBe(checkPolicy);
   const rule = withExecutionPolicy({ deniedTools: ["t"] }, () => copy.checkPolicy(toToolCall({ toolName: "t" }))?.rule);

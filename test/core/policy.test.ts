@@ -2,8 +2,8 @@
 import { createDispatcher, type ExecutionPolicy, type ToolCallInput, withExecutionPolicy } from "@toolspan/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkPolicy } from "../../packages/core/src/policy.ts";
-import { toToolCall } from "../../packages/core/src/tool-call.ts";
+import { checkPolicy } from "../../packages/core/src/policy/policy.ts";
+import { toToolCall } from "../../packages/core/src/vocabulary/tool-call.ts";
 
 const LEVELS = ["none", "read_only", "workspace_write", "process_exec", "network"] as const;
 

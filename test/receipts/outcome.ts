@@ -1,7 +1,7 @@
 // Outcomes of dispatches made by hand, for laws about what a receipt says of one.
 import { plainHasher } from "@toolspan/canonical/hash";
 import type { Clock, DispatchOutcome, DispatchResult, LayerRun, ToolCallInput } from "@toolspan/core";
-import { toToolCall } from "../../packages/core/src/tool-call.ts";
+import { toToolCall } from "../../packages/core/src/vocabulary/tool-call.ts";
 
 /** A clock whose wall anchor and readings are known. */
 export const steadyClock: Clock = { anchorSeconds: 1_800_000_000, anchorNanos: 123_456_789, now: () => 9_000_000 };

@@ -25,7 +25,7 @@ import {
   withAuditLog,
 } from "@toolspan/receipts";
 import { describe, expect, test } from "vitest";
-import { OBSERVER } from "../../packages/core/src/roles.ts";
+import { OBSERVER } from "../../packages/core/src/ports/roles.ts";
 import { gate, turn } from "../support/kernel-parts.ts";
 import { recordingObserver } from "../support/recording-observer.ts";
 import { everyRecord, linesOf, logsIn, recording, recordsOf, temporaryFolder } from "./parts.ts";

@@ -1,11 +1,11 @@
 /** Parts for tests of layers, sinks and adapters: real implementations that tests can steer and read. */
 
-import type { Clock, Reading } from "./clock.ts";
-import type { ToolHandler } from "./dispatcher-port.ts";
-import type { ToolCaller } from "./layer.ts";
-import type { Sink } from "./sink.ts";
-import type { ToolCall } from "./tool-call.ts";
-import type { ToolResult } from "./tool-result.ts";
+import type { ToolHandler } from "./ports/dispatcher-port.ts";
+import type { ToolCaller } from "./ports/layer.ts";
+import type { Sink } from "./ports/sink.ts";
+import type { Clock, Reading } from "./vocabulary/clock.ts";
+import type { ToolCall } from "./vocabulary/tool-call.ts";
+import type { ToolResult } from "./vocabulary/tool-result.ts";
 
 export { assertNoLeak, type Canary } from "./testing/assert-no-leak.ts";
 export { LeakError, type LeakFound } from "./testing/leak-error.ts";

@@ -1,6 +1,6 @@
 /** The bundled layers; each is also a subpath of its own. */
 
-export { redactKeys } from "./redact-keys.ts";
+export { redactKeys } from "./redaction/redact-keys.ts";
 export {
   autoApprove,
   type ConsentAnswer,

@@ -1,7 +1,7 @@
 /** The attempts of one call: how many there were, and whether there is another. */
 
 import type { ToolCall, ToolResult, ToolStatus } from "@toolspan/core";
-import type { KeyFunction } from "./args-key.ts";
+import type { KeyFunction } from "./idempotency/args-key.ts";
 
 /** Failures that may pass. Everything else stays what it is, however often it is tried. */
 export const RETRIABLE: readonly ToolStatus[] = ["exception", "error", "executor_error", "timeout", "rate_limited"];

@@ -15,11 +15,11 @@ import {
   type ToolResult,
   toRfc3339,
 } from "@toolspan/core";
-import { askConsent, type ConsentPrompt, type Verdict, type VerdictCause } from "./ask-consent.ts";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
-import { Denials } from "./denials.ts";
+import { askConsent, type ConsentPrompt, type Verdict, type VerdictCause } from "./consent/ask-consent.ts";
+import { Denials } from "./consent/denials.ts";
 
-export type { ConsentAnswer, ConsentPrompt } from "./ask-consent.ts";
+export type { ConsentAnswer, ConsentPrompt } from "./consent/ask-consent.ts";
 
 export interface ConsentOptions {
   /** How long an answer may take, milliseconds, integer from 1 to 2,147,483,647. Default: as long as it takes. */

@@ -13,11 +13,11 @@ import {
   toRfc3339,
 } from "@toolspan/core";
 import { checksFor } from "./assert-option.ts";
-import { findHandoff } from "./find-handoff.ts";
-import { type HandoffRecord, toHandoff } from "./handoff.ts";
+import { findHandoff } from "./handoff/find-handoff.ts";
+import { type HandoffRecord, toHandoff } from "./handoff/handoff.ts";
 
-export type { HandoffRecord, HandoffTarget } from "./handoff.ts";
-export { type HandoffPolicy, runUnderHandoff } from "./handoff-policy.ts";
+export type { HandoffRecord, HandoffTarget } from "./handoff/handoff.ts";
+export { type HandoffPolicy, runUnderHandoff } from "./handoff/handoff-policy.ts";
 
 export interface HandoffArtifactOptions {
   /** Gets each record once, to keep it or to act on it. */

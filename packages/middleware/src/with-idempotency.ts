@@ -11,15 +11,15 @@ import {
   type ToolCall,
   type ToolResult,
 } from "@toolspan/core";
-import type { KeyFunction } from "./args-key.ts";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
-import { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency-store.ts";
+import type { KeyFunction } from "./idempotency/args-key.ts";
+import { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency/idempotency-store.ts";
+import { type Landed, SingleFlight } from "./idempotency/single-flight.ts";
+import { checkStored, replayed, toStored } from "./idempotency/stored-result.ts";
 import { onAbort } from "./on-abort.ts";
-import { type Landed, SingleFlight } from "./single-flight.ts";
-import { checkStored, replayed, toStored } from "./stored-result.ts";
 
-export { argsKey, type KeyFunction, type KeyScope } from "./args-key.ts";
-export { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency-store.ts";
+export { argsKey, type KeyFunction, type KeyScope } from "./idempotency/args-key.ts";
+export { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency/idempotency-store.ts";
 
 export interface IdempotencyOptions {
   /** How long a result is given again, milliseconds, integer from 1 to 2,147,483,647. Default 300,000. */

@@ -14,11 +14,11 @@ import {
 } from "@toolspan/core";
 import { checksFor } from "./assert-option.ts";
 import { addMetadata } from "./audit-metadata.ts";
-import { maskResult, type StreamMode } from "./mask-result.ts";
-import { Masking } from "./masking.ts";
-import type { Redactor } from "./redactor.ts";
+import { maskResult, type StreamMode } from "./redaction/mask-result.ts";
+import { Masking } from "./redaction/masking.ts";
+import type { Redactor } from "./redaction/redactor.ts";
 
-export { composeRedactors, type RedactionInput, type RedactionOutput, type Redactor } from "./redactor.ts";
+export { composeRedactors, type RedactionInput, type RedactionOutput, type Redactor } from "./redaction/redactor.ts";
 
 export interface RedactionOptions {
   /**

@@ -11,8 +11,8 @@ import {
   type ToolResult,
   type ToolStatus,
 } from "@toolspan/core";
-import type { KeyFunction } from "./args-key.ts";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
+import type { KeyFunction } from "./idempotency/args-key.ts";
 import { onAbort } from "./on-abort.ts";
 import { Attempts, RETRIABLE, type RetryDecision, type RetryPlan } from "./retry-attempts.ts";
 

@@ -1,12 +1,17 @@
 /** OpenTelemetry spans, metrics and span records for every tool call and every layer around it. */
 
-export { callableSink, type SpanCallback } from "./callable-sink.ts";
-export type { Environment } from "./environment.ts";
-export { type JsonlSink, type JsonlSinkOptions, jsonlSink } from "./jsonl-sink.ts";
-export { type LostSignal, telemetryLost } from "./loss.ts";
-export type { ReadableSpan, SpanEvent, SpanLink, SpanResource, SpanScope, SpanSink } from "./readable-span.ts";
-export type { OnTelemetryError } from "./record-target.ts";
-export { type StderrSinkOptions, stderrSink } from "./stderr-sink.ts";
-export type { TelemetryArgument, TelemetryOptions, TelemetrySink, TelemetrySinkName } from "./telemetry-options.ts";
-export type { ToolCallChildSpan, ToolCallSpan, ToolCallSpanEvent } from "./tool-call-span.ts";
+export type {
+  TelemetryArgument,
+  TelemetryOptions,
+  TelemetrySink,
+  TelemetrySinkName,
+} from "./observer/telemetry-options.ts";
+export { callableSink, type SpanCallback } from "./sinks/callable-sink.ts";
+export { type JsonlSink, type JsonlSinkOptions, jsonlSink } from "./sinks/jsonl-sink.ts";
+export { type LostSignal, telemetryLost } from "./sinks/loss.ts";
+export type { OnTelemetryError } from "./sinks/record-target.ts";
+export { type StderrSinkOptions, stderrSink } from "./sinks/stderr-sink.ts";
+export type { ReadableSpan, SpanEvent, SpanLink, SpanResource, SpanScope, SpanSink } from "./spans/readable-span.ts";
+export type { ToolCallChildSpan, ToolCallSpan, ToolCallSpanEvent } from "./spans/tool-call-span.ts";
+export type { Environment } from "./start/environment.ts";
 export { withTelemetry } from "./with-telemetry.ts";

@@ -1,7 +1,7 @@
 /** Where this project keeps its files on disk. */
 
 import type { FileSystem } from "./built-ins.ts";
-import { type Environment, readText } from "./environment.ts";
+import { type Environment, readText } from "./start/environment.ts";
 
 /** `TOOLSPAN_STATE_DIR`, else `.toolspan` under the project root: the nearest `package.json` upward, else the working directory. */
 export function stateRoot({ fs, path, process }: FileSystem, env: Environment): string {

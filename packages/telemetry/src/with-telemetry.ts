@@ -1,10 +1,10 @@
 /** `withTelemetry`: one entry in the list of layers that makes every dispatch a span. */
 
 import { type ObserverCaller, observerCaller } from "@toolspan/core";
-import { silentObserver } from "./silent-observer.ts";
-import { OBSERVER_NAME, TelemetryObserver } from "./telemetry-observer.ts";
-import { checkArgument, type TelemetryArgument } from "./telemetry-options.ts";
-import { toSetup } from "./telemetry-setup.ts";
+import { silentObserver } from "./observer/silent-observer.ts";
+import { OBSERVER_NAME, TelemetryObserver } from "./observer/telemetry-observer.ts";
+import { checkArgument, type TelemetryArgument } from "./observer/telemetry-options.ts";
+import { toSetup } from "./observer/telemetry-setup.ts";
 
 /**
  * Makes every dispatch one `execute_tool` span with a child span per layer, and passes a span record to sinks.

@@ -1,0 +1,94 @@
+/** The observer that `withTelemetry` lists: spans, metrics and span records of every dispatch, run and model call. */
+
+import { plainHasher } from "@toolspan/canonical/hash";
+import type {
+  Clock,
+  DispatchObserver,
+  DispatchScope,
+  Hasher,
+  Meter,
+  ModelInfo,
+  Observer,
+  Report,
+  RunInfo,
+} from "@toolspan/core";
+import { withDeadline } from "../deadline.ts";
+import { zeroCalls } from "../metrics/dispatch-metrics.ts";
+import { type Instruments, instrumentsOf } from "../metrics/instruments.ts";
+import { clockOf } from "../spans/async-context.ts";
+import { DispatchObservation } from "../spans/dispatch-observation.ts";
+import { modelOperation, observeOperation, runOperation } from "../spans/operation.ts";
+import { mergeSetups, type TelemetrySetup } from "./telemetry-setup.ts";
+
+export const OBSERVER_NAME = "with_telemetry";
+
+export class TelemetryObserver implements Observer {
+  readonly name: string = OBSERVER_NAME;
+  readonly hasher?: Hasher;
+  readonly defaultHasher?: Hasher;
+  readonly meter: Meter;
+  readonly #setup: TelemetrySetup;
+  #zeroed: Instruments | null = null;
+
+  constructor(setup: TelemetrySetup) {
+    this.#setup = setup;
+    if (setup.hasher !== undefined) this.hasher = setup.hasher;
+    if (setup.root.hashArgs) this.defaultHasher = setup.hasher ?? plainHasher();
+    this.meter = meterOf(setup);
+    // A collection before the first call shall find the known tools.
+    if (setup.tools.length > 0) this.#instruments();
+  }
+
+  clock(): Clock | undefined {
+    return clockOf(this.#setup.tracing.active());
+  }
+
+  dispatch(dispatch: DispatchScope): DispatchObserver {
+    return new DispatchObservation(this.#setup, dispatch, this.#instruments());
+  }
+
+  run<T>(info: RunInfo, fn: (report: Report) => Promise<T>): Promise<T> {
+    return observeOperation(this.#setup, runOperation(info), fn);
+  }
+
+  model<T>(info: ModelInfo, fn: (report: Report) => Promise<T>): Promise<T> {
+    return observeOperation(this.#setup, modelOperation(info), fn);
+  }
+
+  merge(other: Observer): Observer | undefined {
+    return other instanceof TelemetryObserver
+      ? new TelemetryObserver(mergeSetups(this.#setup, other.#setup))
+      : undefined;
+  }
+
+  async flush(): Promise<void> {
+    await this.#all("forceFlush");
+  }
+
+  async close(): Promise<void> {
+    await this.#all("forceFlush");
+    await this.#all("shutdown");
+  }
+
+  async #all(verb: "forceFlush" | "shutdown"): Promise<void> {
+    const { tracing, records, flushTimeoutMs } = this.#setup;
+    await Promise.all([tracing, ...records].map((part) => withDeadline(() => part[verb](), flushTimeoutMs)));
+  }
+
+  #instruments(): Instruments | null {
+    const instruments = instrumentsOf(this.#setup.meterProvider);
+    if (instruments !== null && instruments !== this.#zeroed) {
+      this.#zeroed = instruments;
+      for (const tool of this.#setup.tools) zeroCalls(instruments, tool);
+    }
+    return instruments;
+  }
+}
+
+function meterOf({ meterProvider }: TelemetrySetup): Meter {
+  return {
+    add: (name, value, attributes) => instrumentsOf(meterProvider)?.add(name, value, attributes),
+    record: (name, value, attributes) => instrumentsOf(meterProvider)?.record(name, value, attributes),
+    gauge: (name, read) => instrumentsOf(meterProvider)?.gauge(name, read) ?? (() => {}),
+  };
+}

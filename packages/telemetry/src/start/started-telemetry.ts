@@ -1,0 +1,134 @@
+/** What `startTelemetry` has started: providers, sinks and their end. */
+
+import { type MeterProvider, metrics, type TracerProvider } from "@opentelemetry/api";
+import { withDeadline } from "../deadline.ts";
+import { SCOPE_VERSION } from "../names.ts";
+import type { OtlpMetricExporter } from "../otlp/otlp-metric-exporter.ts";
+import { createOtlpMetricExporter, createOtlpSink } from "../otlp/otlp-parts.ts";
+import type { OtlpSink } from "../otlp/otlp-sink.ts";
+import { ATTR_TELEMETRY_DISTRO_NAME, ATTR_TELEMETRY_DISTRO_VERSION } from "../semconv.ts";
+import { type JsonlSink, jsonlSink } from "../sinks/jsonl-sink.ts";
+import { telemetryLost } from "../sinks/loss.ts";
+import type { SpanSink } from "../spans/readable-span.ts";
+import { spanLimits } from "../spans/span-limits.ts";
+import { type Environment, readNumber } from "./environment.ts";
+import { atProcessEnd } from "./process-end.ts";
+import { NOT_REGISTERED, register } from "./register.ts";
+import { resourceAttributes } from "./resource.ts";
+import { samplerFrom } from "./sampler.ts";
+import { createMeterProvider, createResource, createTracerProvider, type SdkProvider } from "./sdk-peers.ts";
+import type { StartTelemetryOptions, Telemetry, TelemetryReport } from "./start-options.ts";
+import { markJsonlStarted } from "./started.ts";
+
+const DISTRO = { [ATTR_TELEMETRY_DISTRO_NAME]: "toolspan", [ATTR_TELEMETRY_DISTRO_VERSION]: SCOPE_VERSION };
+const DEFAULT_FLUSH_MS = 5000;
+const DEFAULT_SHUTDOWN_MS = 1500;
+/** Parts keep the deadline themselves; this much later nobody waits for them any more. */
+const DEADLINE_SLACK_MS = 50;
+
+export class StartedTelemetry implements Telemetry {
+  readonly tracerProvider: TracerProvider & SdkProvider;
+  readonly meterProvider: MeterProvider;
+  readonly disabled = false;
+  readonly registered: boolean;
+  readonly #flushTimeoutMs: number;
+  readonly #shutdownTimeoutMs: number;
+  readonly #jsonl: JsonlSink | undefined;
+  readonly #otlp: OtlpSink | undefined;
+  readonly #others: readonly SpanSink[];
+  readonly #metrics: (MeterProvider & SdkProvider) | undefined;
+  readonly #exporter: OtlpMetricExporter | undefined;
+  readonly #unhook: () => void;
+  readonly #undo: readonly (() => void)[];
+  readonly #lostBefore = totalLost();
+  #ending: Promise<TelemetryReport> | undefined;
+
+  constructor(options: StartTelemetryOptions, env: Environment) {
+    this.#flushTimeoutMs = options.flushTimeoutMs ?? DEFAULT_FLUSH_MS;
+    this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_MS;
+    const sinks = options.sinks ?? ["otlp"];
+    const resource = createResource({ ...DISTRO, ...resourceAttributes(options, env) });
+    if (sinks.includes("otlp")) {
+      const otlp = options.otlp ?? {};
+      this.#otlp = createOtlpSink(otlp, env, this.#flushTimeoutMs);
+      if (options.metrics ?? true) {
+        this.#exporter = createOtlpMetricExporter(otlp, env);
+        const interval = options.metricIntervalMs ?? readNumber(env, "OTEL_METRIC_EXPORT_INTERVAL", 1) ?? 60_000;
+        this.#metrics = createMeterProvider(resource, this.#exporter, interval);
+      }
+    }
+    if (sinks.includes("jsonl"))
+      this.#jsonl = jsonlSink({ env, ...(options.dir === undefined ? {} : { dir: options.dir }) });
+    this.#others = sinks.filter((sink): sink is SpanSink => typeof sink !== "string");
+    this.tracerProvider = createTracerProvider({
+      resource,
+      sampler: samplerFrom(env),
+      spanLimits: spanLimits(env),
+      spanProcessors: [this.#otlp, this.#jsonl, ...this.#others].filter((sink) => sink !== undefined),
+    });
+    this.meterProvider = this.#metrics ?? metrics.getMeterProvider();
+    const { registered, undo } =
+      (options.register ?? true) ? register(this.tracerProvider, this.#metrics) : NOT_REGISTERED;
+    this.registered = registered;
+    const unmark = registered && this.#jsonl !== undefined ? [markJsonlStarted()] : [];
+    this.#undo = [...unmark, ...undo];
+    this.#unhook = atProcessEnd({
+      end: () => this.shutdown(),
+      exit: () => this.#exit(),
+      signals: options.signals ?? true,
+      crash: options.crashFlush ?? false,
+    });
+  }
+
+  get jsonlPath(): string | null {
+    return this.#jsonl?.path ?? null;
+  }
+
+  async forceFlush({
+    timeoutMs = this.#flushTimeoutMs,
+  }: {
+    readonly timeoutMs?: number;
+  } = {}): Promise<TelemetryReport> {
+    const outcome = await withDeadline(() => this.#flushAll(timeoutMs), timeoutMs + DEADLINE_SLACK_MS);
+    return this.#report(outcome === "done" && (this.#otlp?.pending ?? 0) === 0);
+  }
+
+  shutdown({ timeoutMs = this.#shutdownTimeoutMs }: { readonly timeoutMs?: number } = {}): Promise<TelemetryReport> {
+    this.#ending ??= this.#end(timeoutMs);
+    return this.#ending;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shutdown();
+  }
+
+  async #flushAll(timeoutMs: number): Promise<void> {
+    const waits = [this.#otlp?.forceFlush(timeoutMs), this.#jsonl?.forceFlush(), this.#metrics?.forceFlush()];
+    await Promise.all([...waits, ...this.#others.map((sink) => sink.forceFlush())]);
+  }
+
+  async #end(timeoutMs: number): Promise<TelemetryReport> {
+    this.#unhook();
+    const lost = totalLost();
+    const ended = (): Promise<unknown> =>
+      Promise.all([this.#otlp?.shutdown(timeoutMs), this.tracerProvider.shutdown(), this.#metrics?.shutdown()]);
+    const outcome = await withDeadline(ended, timeoutMs + DEADLINE_SLACK_MS);
+    this.#exporter?.abort();
+    await this.#exporter?.forceFlush();
+    for (const undo of this.#undo) undo();
+    return this.#report(outcome === "done" && totalLost() === lost);
+  }
+
+  #exit(): void {
+    this.#jsonl?.flushSync();
+    this.#otlp?.exit();
+  }
+
+  #report(complete: boolean): TelemetryReport {
+    return { complete, lost: totalLost() - this.#lostBefore };
+  }
+}
+
+function totalLost(): number {
+  return [...telemetryLost().values()].reduce((sum, count) => sum + count, 0);
+}
