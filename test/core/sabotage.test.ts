@@ -136,8 +136,8 @@ const SABOTAGES: readonly Sabotage[] = [
   },
   {
     what: "two readings may tie",
-    from: "this.#last = elapsed > this.#last ? elapsed : this.#last + 1;",
-    to: "this.#last = Math.floor(elapsed / 1e9);",
+    from: "this.last = elapsed > this.last ? elapsed : this.last + 1;",
+    to: "this.last = Math.floor(elapsed / 1e9);",
     law: "every child lies within its parent's window",
   },
   {

@@ -8,6 +8,7 @@ import { type Refused, toRefused } from "./refused.ts";
 import { PIECE_LENGTH, Sha256Stream, sha256Text } from "./sha256.ts";
 
 const wholeShapes = new KeyShapes();
+const NONE: readonly string[] = Object.freeze([]);
 
 export interface PlainHasherOptions {
   /** Key names, compared exactly, that are removed at any depth (a Map's string keys too) before hashing. */
@@ -29,21 +30,21 @@ export function plainHasher(options?: PlainHasherOptions): Hasher {
     mode: "sha256",
     redact,
     value(value) {
-      const hashing = new Hashing(shapes, DEFAULT_MAX_DEPTH);
+      const hashing = new Hashing(shapes, DEFAULT_MAX_DEPTH, redact);
       hashing.write(value);
-      return hashing.digest(redact);
+      return hashing.digest();
     },
     text(text) {
-      return { hash: isWellFormed(text) ? `sha256:${sha256Text(text)}` : "refused:lone_surrogate", redacted: [] };
+      return { hash: isWellFormed(text) ? `sha256:${sha256Text(text)}` : "refused:lone_surrogate", redacted: NONE };
     },
-    sequence: () => sequenceOf(new Hashing(shapes, DEFAULT_MAX_DEPTH - 1), redact),
+    sequence: () => sequenceOf(new Hashing(shapes, DEFAULT_MAX_DEPTH - 1, redact)),
     plain: plainDigest,
   };
 }
 
 /** `sha256:<hex>` over the whole of `value`, nothing redacted; null when it has no canonical form. Never throws. */
 export function plainDigest(value: unknown): string | null {
-  const hashing = new Hashing(wholeShapes, DEFAULT_MAX_DEPTH);
+  const hashing = new Hashing(wholeShapes, DEFAULT_MAX_DEPTH, NONE);
   hashing.write(value);
   return hashing.refused === undefined ? hashing.end() : null;
 }
@@ -52,13 +53,17 @@ export function plainDigest(value: unknown): string | null {
 class Hashing {
   refused: Refused | undefined;
   private readonly stream = new Sha256Stream();
-  private readonly removed = new Set<string>();
   private readonly shapes: KeyShapes;
   private readonly maxDepth: number;
+  private readonly redact: readonly string[];
+  /** The redacted keys that were met; undefined where none can be. */
+  private readonly removed: Set<string> | undefined;
 
-  constructor(shapes: KeyShapes, maxDepth: number) {
+  constructor(shapes: KeyShapes, maxDepth: number, redact: readonly string[]) {
     this.shapes = shapes;
     this.maxDepth = maxDepth;
+    this.redact = redact;
+    this.removed = redact.length === 0 ? undefined : new Set();
   }
 
   /** Adds text that is canonical already. */
@@ -82,15 +87,16 @@ class Hashing {
     return `sha256:${this.stream.end()}`;
   }
 
-  digest(redact: readonly string[]): Digest {
+  digest(): Digest {
+    const { refused, removed } = this;
     return {
-      hash: this.refused === undefined ? this.end() : `refused:${this.refused.reason}`,
-      redacted: redact.filter((key) => this.removed.has(key)),
+      hash: refused === undefined ? this.end() : `refused:${refused.reason}`,
+      redacted: removed === undefined ? NONE : this.redact.filter((key) => removed.has(key)),
     };
   }
 }
 
-function sequenceOf(hashing: Hashing, redact: readonly string[]): SequenceDigest {
+function sequenceOf(hashing: Hashing): SequenceDigest {
   let before = "[";
   let ended: Digest | undefined;
   return {
@@ -103,7 +109,7 @@ function sequenceOf(hashing: Hashing, redact: readonly string[]): SequenceDigest
     end() {
       if (ended === undefined) {
         hashing.add(before === "[" ? "[]" : "]");
-        ended = hashing.digest(redact);
+        ended = hashing.digest();
       }
       return ended;
     },

@@ -53,7 +53,7 @@ function ask(
   fixed: FixedOutcome,
   deferred: Deferred | undefined,
 ): RecorderReply | Promise<RecorderReply> {
-  const startedAt = run.clock.now();
+  const startedAt = run.watched ? run.clock.now() : 0; // before the recorder starts, though only one that awaits shows
   let given: unknown;
   try {
     given = recorder.record(fixed);
@@ -78,13 +78,16 @@ function unwritten(error: unknown): RecorderReply {
   return { receipt: { level: "failed" }, failure: { error } };
 }
 
+function withoutReference({ uri: _, ...unproven }: ReceiptRef): ReceiptRef {
+  return unproven;
+}
+
 /** A reply, and no reference to a receipt that is not durable. What is no reply is a receipt that nobody wrote. */
 function checked(recorder: Recorder, reply: unknown): RecorderReply {
   const { receipt, failure } = (reply ?? {}) as Partial<RecorderReply>;
   if (typeof receipt !== "object" || receipt === null) {
     return unwritten(new TypeError(`recorder ${recorder.name} answered without a receipt`));
   }
-  const isReference = receipt.uri === undefined || DURABLE.has(receipt.level);
-  const { uri: _, ...unproven } = receipt;
-  return { receipt: isReference ? receipt : unproven, ...(failure ? { failure } : {}) };
+  const proven = receipt.uri === undefined || DURABLE.has(receipt.level) ? receipt : withoutReference(receipt);
+  return failure ? { receipt: proven, failure } : { receipt: proven };
 }

@@ -11,7 +11,7 @@ import type { ToolCall } from "../vocabulary/tool-call.ts";
 import type { ToolResult } from "../vocabulary/tool-result.ts";
 import { uuidv7 } from "../vocabulary/uuid.ts";
 import { absentDispatch } from "./absent-observer.ts";
-import { fanOutObserver } from "./fan-out-observer.ts";
+import { fanOutObserver, listens } from "./fan-out-observer.ts";
 import type { Frame } from "./frame.ts";
 import { openSafely, tellSafely } from "./guard.ts";
 import type { Plan } from "./plan.ts";
@@ -26,8 +26,10 @@ export class DispatchRun implements DispatchScope {
   readonly startedAt: Reading;
   readonly hasher: Hasher | null;
   readonly observer: DispatchObserver;
-  /** True when an observer wants layers and leaves. */
+  /** True when an observer reads what the dispatch leaves behind. */
   readonly watched: boolean;
+  /** True when an observer also wants to hear of layers and handler runs while they run. */
+  readonly listening: boolean;
   /** True when somebody reads layer runs: then every boundary reads the clock. */
   readonly recording: boolean;
   /** True when digests are recorded. */
@@ -58,13 +60,14 @@ export class DispatchRun implements DispatchScope {
     this.call = call;
     this.handler = handler;
     this.hasher = plan.hasher;
-    this.entries = new Array<number>(plan.layers.length + 1).fill(0);
+    this.entries = plan.unentered.slice();
     const observed = plan.observers.length > 0;
     this.clock = observed || plan.recorders.length > 0 || plan.mayAudit ? this.takeClock() : stoppedClock;
     this.startedAt = this.clock.now();
     this.observer = observed ? this.observe() : absentDispatch;
     this.trace = this.observer.trace;
     this.watched = this.observer.recording;
+    this.listening = listens(this.observer);
     this.recording = this.watched || plan.recorders.length > 0 || plan.mayAudit;
     this.hashing = plan.recorders.length > 0 || (this.watched && plan.observersHash);
     this.argsDigest = this.hashing ? this.digestArgs(call) : null;

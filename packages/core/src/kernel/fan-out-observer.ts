@@ -12,11 +12,12 @@ export function fanOutObserver(observers: readonly DispatchObserver[]): Dispatch
   return {
     trace: observers[0]?.trace ?? null,
     recording: observers.some(({ recording }) => recording),
+    listening: observers.some(listens),
     within: (fn, arg) => withinAll(observers, fn, arg),
     layer: (start, parent) => {
       const parents = parent === null ? null : (parent as FanOutLayer).parts;
       const parts = observers.map((observer, i) =>
-        openSafely(() => (observer.recording ? observer.layer(start, parents?.[i] ?? null) : absentLayer), absentLayer),
+        openSafely(() => (listens(observer) ? observer.layer(start, parents?.[i] ?? null) : absentLayer), absentLayer),
       );
       return { ...fanOutSpan(parts), parts, end: (run: LayerRun) => tellAll(parts, (part) => part.end(run)) };
     },
@@ -24,7 +25,7 @@ export function fanOutObserver(observers: readonly DispatchObserver[]): Dispatch
       const parents = parent === null ? null : (parent as FanOutLayer).parts;
       const parts: readonly LeafObserver[] = observers.map((observer, i) =>
         openSafely(
-          () => (observer.recording ? observer.leaf(attempt, startedAt, parents?.[i] ?? null) : absentLeaf),
+          () => (listens(observer) ? observer.leaf(attempt, startedAt, parents?.[i] ?? null) : absentLeaf),
           absentLeaf,
         ),
       );
@@ -39,6 +40,11 @@ export function fanOutObserver(observers: readonly DispatchObserver[]): Dispatch
     end: (outcome) => tellAll(observers, (observer) => observer.end(outcome)),
     late: (settlement) => tellAll(observers, (observer) => observer.late(settlement)),
   };
+}
+
+/** True when the observer wants to hear of layers and handler runs while they run. */
+export function listens({ recording, listening }: DispatchObserver): boolean {
+  return recording && listening !== false;
 }
 
 interface FanOutLayer extends LayerObserver {

@@ -3,7 +3,7 @@
 import { diagnostics } from "../diagnostics.ts";
 import type { ReceiptRef } from "../ports/recorder.ts";
 import type { AuditBlob } from "../vocabulary/audit.ts";
-import { nameOf } from "../vocabulary/error-type.ts";
+import { errorTypeOf, nameOf } from "../vocabulary/error-type.ts";
 import { type LayerRun, toLayerRecord } from "../vocabulary/record.ts";
 import type { DispatchResult, ToolResult } from "../vocabulary/tool-result.ts";
 import { askRecorders, type Deferred } from "./ask-recorders.ts";
@@ -21,7 +21,9 @@ export function finishDispatch(
   answer: ToolResult,
   deferred: Deferred | undefined,
 ): DispatchResult | Promise<DispatchResult> {
-  const fixed = fix(run, redactResult(run, answer));
+  const given = redactResult(run, answer);
+  if (isUnheard(run)) return leaveUnheard(run, given);
+  const fixed = fix(run, given);
   if (run.plan.recorders.length === 0) return leave(run, fixed, fixed.result, undefined);
   const recorded = askRecorders(run, fixed, deferred);
   return recorded instanceof Promise
@@ -37,10 +39,26 @@ export function provisionalResult(run: DispatchRun, answer: ToolResult): Dispatc
   return audit === undefined ? open : { ...open, audit: finalAudit(run, audit) };
 }
 
+/** True when nobody asks for the outcome. */
+function isUnheard({ plan, audit }: DispatchRun): boolean {
+  return plan.observers.length === 0 && plan.recorders.length === 0 && audit === undefined;
+}
+
+function leaveUnheard(run: DispatchRun, answer: ToolResult): DispatchResult {
+  closeFrames(run);
+  errorTypeOf(answer); // what was thrown must not be able to tell from its reads whether somebody listens
+  run.end();
+  return completeSafely(run, answer, undefined);
+}
+
+function closeFrames({ frames }: DispatchRun): void {
+  for (let i = frames.length - 1; i >= 0; i -= 1) frames[i]?.closeAtEnd();
+}
+
 /** From here on nothing of the dispatch changes. */
 function fix(run: DispatchRun, answer: ToolResult): FixedOutcome {
   const { frames } = run;
-  for (let i = frames.length - 1; i >= 0; i -= 1) frames[i]?.closeAtEnd();
+  closeFrames(run);
   const endedAt = run.clock.now();
   const isRead = run.watched || run.plan.recorders.length > 0 || run.audit !== undefined;
   const runs = isRead ? runsOf(frames) : [];

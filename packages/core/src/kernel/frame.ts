@@ -94,11 +94,6 @@ export class Frame implements LayerScope, Inner {
     return this.definition.name;
   }
 
-  /** How many layer runs enclose this one. */
-  get depth(): number {
-    return this.parent === null ? 0 : this.parent.depth + 1;
-  }
-
   get observer(): LayerObserver | null {
     return this.recorded === null ? null : this.recorded.observer;
   }
@@ -107,7 +102,7 @@ export class Frame implements LayerScope, Inner {
     const { dispatch, parent, recorded } = this;
     dispatch.frames.push(this);
     if (parent !== null) parent.innerStarted(this, recorded === null ? 0 : recorded.startedAt);
-    if (recorded !== null && dispatch.watched) {
+    if (recorded !== null && dispatch.listening) {
       recorded.observer = this.openSpan(recorded.startedAt);
       runWithin(recorded.observer, callLayer, this);
     } else {
@@ -191,7 +186,7 @@ export class Frame implements LayerScope, Inner {
     return {
       name: this.name,
       index: this.index,
-      depth: this.depth,
+      depth: this.index, // every layer runs inside the one listed before it
       attempt: this.attempt,
       status: recorded.status ?? (recorded.errorType === undefined ? "ok" : "error"),
       startedAt: recorded.startedAt,
@@ -279,8 +274,8 @@ export class Frame implements LayerScope, Inner {
   }
 
   private openSpan(startedAt: Reading): LayerObserver {
-    const { dispatch, parent, name, index, depth, attempt } = this;
-    const start = { name, index, depth, attempt, startedAt };
+    const { dispatch, parent, name, index, attempt } = this;
+    const start = { name, index, depth: index, attempt, startedAt };
     return openSafely(() => dispatch.observer.layer(start, parent?.observer ?? null), absentLayer);
   }
 }

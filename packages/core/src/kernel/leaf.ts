@@ -37,7 +37,7 @@ export class Leaf implements Inner {
     this.attempt = run.entries[run.plan.layers.length] as number;
     this.startedAt = run.recording ? run.clock.now() : 0;
     parent?.innerStarted(this, this.startedAt);
-    this.observer = run.watched ? openSafely(() => this.openSpan(), absentLeaf) : absentLeaf;
+    this.observer = run.listening ? openSafely(() => this.openSpan(), absentLeaf) : absentLeaf;
   }
 
   /**

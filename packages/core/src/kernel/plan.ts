@@ -24,6 +24,8 @@ export interface Plan {
   /** True when every layer declares that it leaves the arguments object as it is: one digest then serves entry and end. */
   readonly keepsArgs: boolean;
   readonly intents: boolean;
+  /** How often each position of a new dispatch was entered, the handler last: zeros. */
+  readonly unentered: readonly number[];
   readonly redaction: Redaction;
 }
 
@@ -53,6 +55,7 @@ export function makePlan(layers: readonly ToolCaller[], options: DispatcherOptio
     mayAudit: definitions.some(({ traits }) => traits?.audits !== false),
     keepsArgs: definitions.every(({ traits }) => traits?.rewritesArgs !== undefined && traits.rewritesArgs !== "any"),
     intents: recorders.some(({ intent }) => intent !== undefined),
+    unentered: [...definitions, undefined].map(() => 0),
     redaction: {
       audit: definitions.flatMap(({ redactAudit }) => redactAudit ?? []),
       content: definitions.flatMap(({ redactContent }) => redactContent ?? []),

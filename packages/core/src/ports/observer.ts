@@ -52,6 +52,8 @@ export interface DispatchObserver {
   readonly trace: TraceRef | null;
   /** False when nobody will read layers, leaf and hashes of this dispatch: the kernel then makes none. */
   readonly recording: boolean;
+  /** False when nobody wants to hear of layers and handler runs while they run: `layer` and `leaf` are then not called. Absent where `recording` says it too. */
+  readonly listening?: boolean;
   within<A>(fn: (arg: A) => void, arg: A): void;
   /** `parent` is the enclosing layer's observer, null for the outermost. */
   layer(start: LayerStart, parent: LayerObserver | null): LayerObserver;

@@ -20,20 +20,20 @@ export interface Clock {
 class MonotonicClock implements Clock {
   readonly anchorSeconds: number;
   readonly anchorNanos: number;
-  readonly #origin: number;
-  #last = -1;
+  private readonly origin: number;
+  private last: Reading = -1;
 
   constructor() {
-    this.#origin = performance.now();
-    const wall = wallMs(this.#origin);
+    this.origin = performance.now();
+    const wall = wallMs(this.origin);
     this.anchorSeconds = Math.floor(wall / 1000);
     this.anchorNanos = Math.min(999_999_999, Math.round((wall - this.anchorSeconds * 1000) * 1e6));
   }
 
   now(): Reading {
-    const elapsed = Math.round((performance.now() - this.#origin) * 1e6);
-    this.#last = elapsed > this.#last ? elapsed : this.#last + 1;
-    return this.#last;
+    const elapsed = Math.round((performance.now() - this.origin) * 1e6);
+    this.last = elapsed > this.last ? elapsed : this.last + 1;
+    return this.last;
   }
 }
 

@@ -47,9 +47,14 @@ export const STATUSES: Readonly<Record<ToolStatus, StatusFacts>> = {
   tool_middleware_exception: FAILURE,
 };
 
-const WORDS: ReadonlySet<unknown> = new Set(Object.keys(STATUSES));
+const FACTS: ReadonlyMap<unknown, StatusFacts> = new Map(Object.entries(STATUSES));
 
 /** True for a word of the table. */
 export function isToolStatus(value: unknown): value is ToolStatus {
-  return WORDS.has(value);
+  return FACTS.has(value);
+}
+
+/** True for a word of the table that agrees with `ok`. */
+export function agrees(status: unknown, ok: unknown): boolean {
+  return FACTS.get(status)?.ok === ok && typeof ok === "boolean";
 }

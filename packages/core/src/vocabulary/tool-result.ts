@@ -1,7 +1,7 @@
 /** What a dispatch gives back, and when such a thing is complete. */
 
 import type { AuditBlob } from "./audit.ts";
-import { isToolStatus, STATUSES, type ToolStatus } from "./status.ts";
+import { agrees, type ToolStatus } from "./status.ts";
 import type { Executor } from "./tool-call.ts";
 
 /**
@@ -58,6 +58,6 @@ export interface DispatchResult extends ToolResult {
 export function isCompleteResult(value: unknown): value is ToolResult {
   if (typeof value !== "object" || value === null) return false;
   const { ok, status, toolName } = value as Partial<ToolResult>;
-  if (typeof toolName !== "string" || !isToolStatus(status) || STATUSES[status].ok !== ok) return false;
+  if (typeof toolName !== "string" || !agrees(status, ok)) return false;
   return "result" in value || "observation" in value || "renderedResult" in value;
 }

@@ -46,65 +46,67 @@ const absent: LayerObserver & LeafObserver & RecorderObserver = Object.freeze({
 export class DispatchObservation implements DispatchObserver {
   readonly trace: TraceRef | null;
   readonly recording: boolean;
-  readonly #setup: TelemetrySetup;
-  readonly #dispatch: DispatchScope;
-  readonly #instruments: Instruments | null;
-  readonly #root: LiveSpan | null;
+  readonly listening: boolean;
+  private readonly setup: TelemetrySetup;
+  private readonly dispatch: DispatchScope;
+  private readonly instruments: Instruments | null;
+  private readonly root: LiveSpan | null;
   /** True when the root keeps what it is told: only then are there spans inside it. */
-  readonly #live: boolean;
+  private readonly live: boolean;
   /** Allow-listed metadata of the call, on every span. */
-  readonly #meta: Attributes | undefined;
-  #ended = false;
+  private readonly meta: Attributes | undefined;
+  private ended = false;
 
   constructor(setup: TelemetrySetup, dispatch: DispatchScope, instruments: Instruments | null) {
     const { call, clock, startedAt } = dispatch;
-    this.#setup = setup;
-    this.#dispatch = dispatch;
-    this.#instruments = instruments;
-    this.#meta = setup.metaKeys.length === 0 ? undefined : tryTo(() => metaAttributes(call, setup.metaKeys), undefined);
-    this.#root = setup.tracing.options.wanted ? this.#open(call, startedAt, clock) : null;
-    this.trace = traceOf(this.#root);
-    this.#live = this.#root?.span.isRecording() === true;
-    this.recording = this.#live || setup.records.length > 0 || instruments !== null;
-    if (this.#live) this.#root?.event(EVENT_DISPATCHED, undefined, startedAt);
+    this.setup = setup;
+    this.dispatch = dispatch;
+    this.instruments = instruments;
+    this.meta = setup.metaKeys.length === 0 ? undefined : tryTo(() => metaAttributes(call, setup.metaKeys), undefined);
+    this.root = setup.tracing.options.wanted ? this.open(call, startedAt, clock) : null;
+    this.trace = traceOf(this.root);
+    this.live = this.root?.span.isRecording() === true;
+    this.listening = this.live && setup.layerSpans !== "off";
+    this.recording = this.live || setup.records.length > 0 || instruments !== null;
+    if (this.live) this.root?.event(EVENT_DISPATCHED, undefined, startedAt);
     if (instruments !== null) countStart(instruments, call);
   }
 
   within<A>(fn: (arg: A) => void, arg: A): void {
-    if (this.#root === null) fn(arg);
-    else this.#root.withinOutermost(fn, arg);
+    if (this.root === null) fn(arg);
+    else this.root.withinOutermost(fn, arg);
   }
 
   layer(start: LayerStart, parent: LayerObserver | null): LayerObserver {
-    return this.#inner(LayerSpan, PREFIX_SPAN + start.name, start.startedAt, parent);
+    return this.inner(LayerSpan, PREFIX_SPAN + start.name, start.startedAt, parent);
   }
 
   leaf(_attempt: number, startedAt: Reading, parent: LayerObserver | null): LeafObserver {
-    return this.#inner(LeafSpan, SPAN_LEAF, startedAt, parent);
+    return this.inner(LeafSpan, SPAN_LEAF, startedAt, parent);
   }
 
   recorder(name: string, startedAt: Reading): RecorderObserver {
-    return this.#inner(RecorderSpan, PREFIX_SPAN + name, startedAt, null);
+    return this.inner(RecorderSpan, PREFIX_SPAN + name, startedAt, null);
   }
 
   end(outcome: ObservedOutcome): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    const root = this.#root;
-    if (root !== null && this.#live) {
-      describeEnd(root, outcome, this.#setup);
-      root.finish(outcome.observedAt, outcome.finalErrorType, rootEnd(outcome, this.#setup.root));
+    if (this.ended) return;
+    this.ended = true;
+    const root = this.root;
+    if (root !== null && this.live) {
+      describeEnd(root, outcome, this.setup);
+      root.finish(outcome.observedAt, outcome.finalErrorType, rootEnd(outcome, this.setup.root));
     }
-    if (this.#instruments !== null) countEnd(this.#instruments, outcome);
-    for (const target of this.#setup.records) target.export(outcome, this.trace);
+    if (this.instruments !== null) countEnd(this.instruments, outcome);
+    for (const target of this.setup.records) target.export(outcome, this.trace);
   }
 
   late({ startedAt, settledAt, attempt, ok, errorType }: LateSettlement): void {
-    const root = this.#root;
-    if (root === null || !this.#live) return;
+    const root = this.root;
+    if (root === null || !this.live) return;
     const attributes = {
-      [ATTR_GEN_AI_TOOL_NAME]: foldedName(this.#dispatch.call),
-      [ATTR_DISPATCH_ID]: this.#dispatch.id,
+      [ATTR_GEN_AI_TOOL_NAME]: foldedName(this.dispatch.call),
+      [ATTR_DISPATCH_ID]: this.dispatch.id,
       [ATTR_ATTEMPT]: attempt,
       [ATTR_STATUS]: ok ? "ok" : "error",
     };
@@ -114,24 +116,24 @@ export class DispatchObservation implements DispatchObserver {
     startSpan(LiveSpan, start, root.context, root.home)?.finish(settledAt, errorType, {});
   }
 
-  #open(call: ToolCall, startedAt: Reading, clock: Clock): LiveSpan | null {
-    const attributes = rootStart(call, this.#setup.root);
-    if (this.#meta !== undefined) Object.assign(attributes, this.#meta);
+  private open(call: ToolCall, startedAt: Reading, clock: Clock): LiveSpan | null {
+    const attributes = rootStart(call, this.setup.root);
+    if (this.meta !== undefined) Object.assign(attributes, this.meta);
     const name = `${OPERATION_EXECUTE_TOOL} ${foldedName(call)}`;
-    return this.#setup.tracing.open({ name, attributes, startedAt }, clock);
+    return this.setup.tracing.open({ name, attributes, startedAt }, clock);
   }
 
-  #inner<T extends InnerSpan>(
+  private inner<T extends InnerSpan>(
     Made: new (...parts: ConstructorParameters<typeof LiveSpan>) => T,
     name: string,
     startedAt: Reading,
     parent: LayerObserver | null,
   ): T | typeof absent {
-    const root = this.#root;
-    const { layerSpans } = this.#setup;
-    if (root === null || !this.#live || layerSpans === "off") return absent;
+    const root = this.root;
+    const { layerSpans } = this.setup;
+    if (root === null || !this.listening) return absent;
     const enclosing = layerSpans === "nested" && parent instanceof InnerSpan ? parent : root;
-    const start = this.#meta === undefined ? { name, startedAt } : { name, startedAt, attributes: this.#meta };
+    const start = this.meta === undefined ? { name, startedAt } : { name, startedAt, attributes: this.meta };
     return startSpan(Made, start, enclosing.context, root.home) ?? absent;
   }
 }
