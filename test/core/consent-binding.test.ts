@@ -10,6 +10,7 @@ const json = (args: unknown): string | null => JSON.stringify(args) ?? null;
 const decide = (digest: (args: unknown) => string | null = json): ToolCaller =>
   defineLayer({
     name: "decide",
+    traits: { rewritesArgs: "no" },
     call(call, next, scope) {
       scope.bindArgs(digest);
       return next(call);
@@ -107,8 +108,20 @@ describe("a decision about arguments", () => {
         return digests === 1 ? "digest" : null;
       };
     };
-    expect(await run(decide(onceOnly()))).toBe("ok/-");
-    expect(await run(decide(onceOnly()), rewrite("any", other))).toBe(VOIDED);
+    expect(await run(decide(onceOnly()))).toBe(VOIDED);
+  });
+
+  it("holds for nothing without a digest as soon as a layer does not say that it leaves the arguments as they are", async () => {
+    const inPlace: ToolCaller = (call, next) => {
+      (call.toolArgs as { path: string }).path = "/etc/shadow";
+      return next(call);
+    };
+    expect(
+      await run(
+        decide(() => null),
+        inPlace,
+      ),
+    ).toBe(VOIDED);
   });
 
   it("holds together with an outer decision that compares in another way", async () => {

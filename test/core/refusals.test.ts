@@ -4,6 +4,7 @@ import {
   createDispatcher,
   diagnostics,
   STATUSES,
+  type ToolCall,
   type ToolCaller,
   type ToolCallInput,
   type ToolStatus,
@@ -159,5 +160,32 @@ describe("a call that cannot be read", () => {
     const { caller, outcomes } = recordingRecorder();
     const result = await createDispatcher([caller], { createClock: trap })({ toolName: "t", toolArgs: 1 }, echo);
     expect([result.result, outcomes.length]).toEqual([1, 1]);
+  });
+});
+
+describe("fields of a call that are not of their type", () => {
+  it("are put right or left out before anything records them", async () => {
+    const seen: ToolCall[] = [];
+    const turn = { iteration: "x", sessionId: 7, runId: "r", agentName: null, toolCallIndex: 2 };
+    const odd = [{ callId: 7 }, { callId: {} }, { callId: Symbol("id") }, { turn: null }, { turn }];
+    for (const fields of odd) {
+      await createDispatcher([])({ toolName: "t", ...fields } as never, (call) => void seen.push(call));
+    }
+    expect(seen.map(({ callId }) => callId)).toEqual(["7", null, null, null, null]);
+    expect(seen.map(({ turn }) => turn).slice(3)).toEqual([
+      { iteration: 0 },
+      { iteration: 0, runId: "r", toolCallIndex: 2 },
+    ]);
+  });
+
+  it("make the call invalid, recorded and not run, where they throw", async () => {
+    const turn = {
+      get agentName(): string {
+        throw new Error("no name");
+      },
+    };
+    const ran: unknown[] = [];
+    const result = await createDispatcher([])({ toolName: "t", turn } as never, (call) => ran.push(call));
+    expect([result.errorCategory, ran]).toEqual(["invalid_call", []]);
   });
 });

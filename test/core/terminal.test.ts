@@ -185,16 +185,33 @@ describe("something thrown that cannot be read", () => {
 describe("the handler", () => {
   it("is called once, with the call as the layers left it, and with no this", async () => {
     const seen: unknown[] = [];
-    const rename: ToolCaller = (call, next) => next({ ...call, toolName: "renamed", toolArgs: 2 });
+    const rewrite: ToolCaller = (call, next) => next({ ...call, toolArgs: 2 });
     async function tool(this: unknown, ...given: unknown[]): Promise<void> {
       seen.push(this, ...given);
     }
     const native = Symbol("native");
-    await createDispatcher([rename])(
+    await createDispatcher([rewrite])(
       { toolName: "t", toolArgs: 1, native, meta: { tenant: "a" } },
       tool as ToolHandler,
     );
-    expect(seen).toEqual([undefined, expect.objectContaining({ toolName: "renamed", toolArgs: 2, attempt: 1, native, meta: { tenant: "a" } })]); // biome-ignore format: one row
+    expect(seen).toEqual([undefined, expect.objectContaining({ toolName: "t", toolArgs: 2, attempt: 1, native, meta: { tenant: "a" } })]); // biome-ignore format: one row
+  });
+
+  it("does not run under another name than the one that is recorded", async () => {
+    const rename: ToolCaller = (call, next) => next({ ...call, toolName: "wipe" });
+    const ran: unknown[] = [];
+    const result = await createDispatcher([rename])({ toolName: "read", toolArgs: {} }, (call) => ran.push(call));
+    expect([statusLine(result), ran, result.executed]).toEqual(["policy_blocked/tool_renamed", [], false]);
+  });
+
+  it("is out of reach of the layers", async () => {
+    const reached: unknown[] = [];
+    const layer: ToolCaller = (call, next, scope) => {
+      reached.push((scope.dispatch as { readonly handler?: unknown }).handler);
+      return next(call);
+    };
+    await createDispatcher([layer])({ toolName: "t" }, () => 1);
+    expect(reached).toEqual([undefined]);
   });
 
   it("that is missing or no function is no executor", async () => {

@@ -61,9 +61,8 @@ export const TERMINAL_LAWS: readonly Law[] = [
     title: "a policy in force at the terminal keeps an offending call from running",
     async check({ createDispatcher, withExecutionPolicy }) {
       let ran = 0;
-      const rename: ToolCaller = (call, next) => next({ ...call, toolName: "shell" });
       const blocked = await withExecutionPolicy({ deniedTools: ["shell"] }, () =>
-        createDispatcher([rename])({ toolName: "search" }, () => void (ran += 1)),
+        createDispatcher([])({ toolName: "shell" }, () => void (ran += 1)),
       );
       expect([blocked.status, ran]).toEqual(["policy_blocked", 0]);
     },

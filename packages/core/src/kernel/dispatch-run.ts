@@ -21,7 +21,7 @@ export class DispatchRun implements DispatchScope {
   readonly plan: Plan;
   readonly options: DispatcherOptions;
   readonly call: ToolCall;
-  readonly handler: ToolHandler | undefined;
+  readonly #handler: ToolHandler | undefined;
   readonly clock: Clock;
   readonly startedAt: Reading;
   readonly hasher: Hasher | null;
@@ -54,11 +54,16 @@ export class DispatchRun implements DispatchScope {
   private heldBack: LateSettlement[] | undefined;
   private mintedId: string | undefined;
 
+  /** The handler, for the terminal alone: layers hold this object as `scope.dispatch`, and must not get past it. */
+  static handlerOf(run: DispatchRun): ToolHandler | undefined {
+    return run.#handler;
+  }
+
   constructor(plan: Plan, options: DispatcherOptions, call: ToolCall, handler: ToolHandler | undefined) {
     this.plan = plan;
     this.options = options;
     this.call = call;
-    this.handler = handler;
+    this.#handler = handler;
     this.hasher = plan.hasher;
     this.entries = plan.unentered.slice();
     const observed = plan.observers.length > 0;

@@ -143,7 +143,7 @@ export class Frame implements LayerScope, Inner {
   }
 
   bindArgs(digest: ArgsDigest): void {
-    this.binding = bindTo(this.call.toolArgs, digest, this.binding);
+    this.binding = bindTo(this.call.toolArgs, digest, this.binding, this.dispatch.plan.keepsArgs);
   }
 
   innerStarted(inner: Inner, at: Reading): void {

@@ -7,7 +7,7 @@ import { messageOf, nameOf } from "../vocabulary/error-type.ts";
 import type { ToolCall } from "../vocabulary/tool-call.ts";
 import { CAUSE, type ToolResult } from "../vocabulary/tool-result.ts";
 import { type ArgsBinding, holds } from "./binding.ts";
-import type { DispatchRun } from "./dispatch-run.ts";
+import { DispatchRun } from "./dispatch-run.ts";
 import { failedResult } from "./failed-result.ts";
 import type { Frame } from "./frame.ts";
 import { runWithin } from "./guard.ts";
@@ -51,7 +51,11 @@ function refusedBeforehand({ dispatch, call, binding }: Leaf): ToolResult | unde
   if (call.toolArgs === undefined && call.rawArgs !== undefined) {
     return failedResult(call, "schema_violation", "unparsable_arguments", "the arguments are not valid JSON");
   }
-  if (typeof dispatch.handler !== "function") {
+  if (call.toolName !== dispatch.call.toolName) {
+    const error = `tool ${dispatch.call.toolName}: a layer passed it on under another name; what ran would not be what is recorded`;
+    return failedResult(call, "policy_blocked", "tool_renamed", error);
+  }
+  if (typeof DispatchRun.handlerOf(dispatch) !== "function") {
     return call.known
       ? failedResult(call, "executor_error", "no_executor", `tool ${call.toolName}: nothing here runs it`)
       : failedResult(call, "tool_not_found", "tool_not_found", `tool ${call.toolName}: there is no such tool`);
@@ -113,7 +117,7 @@ async function missingIntent(leaf: Leaf): Promise<ToolResult | undefined> {
 
 function runHandler(leaf: Leaf): ToolResult | Promise<ToolResult> {
   const { dispatch, call } = leaf;
-  const handler = dispatch.handler as ToolHandler;
+  const handler = DispatchRun.handlerOf(dispatch) as ToolHandler;
   dispatch.executedArgs = leaf.digestArgs();
   leaf.handlerStarted();
   let value: unknown;

@@ -72,13 +72,13 @@ const NO_TURN: Turn = Object.freeze({ iteration: 0 });
  * Every field is written, so that all calls have one shape and cost the layers the same.
  */
 export function toToolCall(input: ToolCallInput): ToolCall {
-  const { toolName, toolArgs, rawArgs, callId = null, known = true, declaredExecutor, schema, description } = input;
-  const { annotations, sideEffectLevel, idempotent, capabilities, turn = NO_TURN, signal, meta, native } = input;
+  const { toolName, toolArgs, rawArgs, callId, known = true, declaredExecutor, schema, description } = input;
+  const { annotations, sideEffectLevel, idempotent, capabilities, turn, signal, meta, native } = input;
   return {
     toolName,
     toolArgs,
     rawArgs,
-    callId,
+    callId: toCallId(callId),
     known,
     declaredExecutor,
     schema,
@@ -87,13 +87,36 @@ export function toToolCall(input: ToolCallInput): ToolCall {
     sideEffectLevel,
     idempotent,
     capabilities,
-    turn,
+    turn: turn === undefined || turn === null ? NO_TURN : toTurn(turn),
     attempt: 1,
     signal,
     meta,
     native,
   };
 }
+
+/** JSON-RPC has numbers for ids; anything else that is no text is no id. */
+function toCallId(id: unknown): string | null {
+  if (typeof id === "string") return id;
+  return typeof id === "number" || typeof id === "bigint" ? String(id) : null;
+}
+
+/** A copy with each field read once and of its type, so that nothing that records it later can stumble over it. */
+function toTurn(given: Turn): Turn {
+  const { iteration } = given;
+  const turn: { -readonly [K in keyof Turn]: Turn[K] } = { iteration: typeof iteration === "number" ? iteration : 0 };
+  for (const field of TEXT_FIELDS) {
+    const value = given[field];
+    if (typeof value === "string") turn[field] = value;
+  }
+  const { turnIndex, toolCallIndex, prefetchNextTurn } = given;
+  if (typeof turnIndex === "number") turn.turnIndex = turnIndex;
+  if (typeof toolCallIndex === "number") turn.toolCallIndex = toolCallIndex;
+  if (typeof prefetchNextTurn === "boolean") turn.prefetchNextTurn = prefetchNextTurn;
+  return turn;
+}
+
+const TEXT_FIELDS = ["sessionId", "runId", "model", "provider", "agentName"] as const;
 
 /** The completed call, or nothing where the input has no tool name or cannot be read. Never throws. */
 export function readToolCall(input: ToolCallInput): ToolCall | undefined {
