@@ -3,7 +3,7 @@ import { createDispatcher } from "@toolspan/core";
 import { withAuditLog } from "@toolspan/receipts";
 
 const [scenario, stateDir, policy = "required", count = "3"] = process.argv.slice(2);
-const log = withAuditLog({ stateDir, policy, layers: "compact" });
+const log = withAuditLog({ stateDir, policy, layers: "compact", hash: "sha256" });
 const dispatch = createDispatcher([log]);
 const call = (n, handler = () => n) =>
   dispatch({ toolName: "work", toolArgs: { n }, turn: { iteration: 1, sessionId: "session" } }, handler);

@@ -15,17 +15,21 @@ describe("help", () => {
     const { code, stdout, stderr } = await toolspan(["--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^Usage: toolspan/);
-    for (const word of ["demo", "verify", "show", "  0 ", "  1 ", "  2 ", "  64 "]) expect(stdout).toContain(word);
+    for (const word of ["demo", "verify", "show", "report", "erase", "  0 ", "  1 ", "  2 ", "  64 "])
+      expect(stdout).toContain(word);
   });
 
-  test.each(["demo", "verify", "show"])("of %s has an example that begins with the command", async (command) => {
-    const { code, stdout } = await toolspan([command, "--help"]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^Usage: toolspan ${command} `));
-    expect(stdout).toMatch(new RegExp(`Examples:\n  toolspan ${command}`));
-    expect(stdout).toContain("--json");
-    expect((await toolspan(["help", command])).stdout).toBe(stdout);
-  });
+  test.each(["demo", "verify", "show", "report", "erase"])(
+    "of %s has an example that begins with the command",
+    async (command) => {
+      const { code, stdout } = await toolspan([command, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^Usage: toolspan ${command} `));
+      expect(stdout).toMatch(new RegExp(`Examples:\n  toolspan ${command}`));
+      expect(stdout).toContain("--json");
+      expect((await toolspan(["help", command])).stdout).toBe(stdout);
+    },
+  );
 
   test("version is the package's", async () => {
     expect(await toolspan(["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });

@@ -1,4 +1,7 @@
 /** Hashes of canonical text; needs `node:crypto`. */
-export type { Digest, Hasher, HashMode, SequenceDigest } from "./hasher.ts";
-export { type PlainHasherOptions, plainDigest, plainHasher } from "./plain-hasher.ts";
+export { type CommittedHasherOptions, committedHasher, opensCommitment } from "./committed-hasher.ts";
+export type { Digest, HashDomain, Hasher, HashMode, SequenceDigest } from "./hasher.ts";
+export { plainDigest } from "./hashing.ts";
+export { type KeyedHasherOptions, keyedHasher } from "./keyed-hasher.ts";
+export { type PlainHasherOptions, plainHasher } from "./plain-hasher.ts";
 export { sha256Text } from "./sha256.ts";

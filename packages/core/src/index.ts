@@ -20,7 +20,7 @@ export {
 export type { ArgsProblem, ArgsValidator } from "./ports/args-validator.ts";
 export type { DispatchScope, TraceRef } from "./ports/dispatch-scope.ts";
 export type { Dispatcher, DispatcherOptions, Refusal, ToolHandler } from "./ports/dispatcher-port.ts";
-export type { Digest, Hasher, HashMode, SequenceDigest } from "./ports/hasher.ts";
+export type { Digest, HashDomain, Hasher, HashMode, SequenceDigest } from "./ports/hasher.ts";
 export type { Layer, LayerDefinition, LayerScope, LayerTraits, Next, RewritesArgs, ToolCaller } from "./ports/layer.ts";
 export { type Meter, noopMeter } from "./ports/meter.ts";
 export type {

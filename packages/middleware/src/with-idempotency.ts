@@ -98,7 +98,7 @@ function readKey(key: unknown): string | undefined {
 
 /** As it may be recorded: by the hasher that serves all recorded values, if there is one. */
 function keyHash(key: string, { dispatch }: LayerScope): string {
-  return dispatch.hasher?.text(key).hash ?? `sha256:${sha256Text(key)}`;
+  return dispatch.hasher?.text(key, "key").hash ?? `sha256:${sha256Text(key)}`;
 }
 
 /** Follows whoever is at it already; leads if nobody is. */

@@ -16,6 +16,7 @@ import {
 import type { LayerForm } from "./fit-audit.ts";
 import type { FunctionOutlet } from "./function-outlet.ts";
 import type { LocalOutlet, WrittenReceipt } from "./log/local-outlet.ts";
+import type { OpeningStore } from "./openings/opening-store.ts";
 import { receiptLine } from "./receipt-line.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
 import { settleAll, withinTime } from "./settle-all.ts";
@@ -30,6 +31,8 @@ export interface AuditRecorderOptions {
   readonly policy: ReceiptPolicy;
   readonly layers: LayerForm;
   readonly hasher: Hasher | undefined;
+  /** Where openings of committed hashes are kept. */
+  readonly openings: OpeningStore;
   readonly flushTimeoutMs: number;
 }
 
@@ -41,12 +44,14 @@ const UNSEALED = "toolspan.receipts.unsealed";
 export class AuditRecorder implements Recorder {
   readonly name = "with_audit_log";
   readonly hasher?: Hasher;
-  readonly defaultHasher: Hasher = plainHasher();
+  readonly defaultHasher: Hasher = plainHasher({ onGuessable: warnOfGuessing });
   readonly intent?: (intent: Intent) => Promise<void>;
   readonly #options: AuditRecorderOptions;
   readonly #tools = new ToolHashes();
   #meter: Meter = noopMeter;
   #forgetGauge: () => void = () => {};
+  /** Receipts under `best_effort` that wait for their openings. */
+  readonly #waiting = new Set<Promise<void>>();
 
   constructor(options: AuditRecorderOptions) {
     this.#options = options;
@@ -95,10 +100,21 @@ export class AuditRecorder implements Recorder {
     await this.#inTime("close", (outlet) => outlet.close());
   }
 
-  /** Policies that await: local logs first, then the same receipt to the others; any failure withholds the result. */
+  /** Undefined when nothing was committed to; else resolves once everything that this receipt refers to is durable. */
+  #keepOpenings(outcome: DispatchOutcome): Promise<void> | undefined {
+    return this.#options.openings.keep(outcome.dispatch, {
+      args_hash: outcome.dispatch.argsDigest,
+      executed_args_hash: outcome.executedArgs,
+      result_hash: outcome.resultDigest(),
+    });
+  }
+
+  /** Policies that await: openings first, then local logs first, then the same receipt to the others; any failure withholds the result. */
   async #recordOrFail(outcome: DispatchOutcome): Promise<RecorderReply> {
     const started = performance.now();
     try {
+      const kept = this.#keepOpenings(outcome);
+      if (kept !== undefined) await kept;
       const [first, ...others] = this.#options.locals.map((local) => local.write(outcome));
       if (first !== undefined) {
         await (others.length === 0 ? first.durable() : settleAll([first, ...others].map((one) => one.durable())));
@@ -116,6 +132,17 @@ export class AuditRecorder implements Recorder {
 
   /** Never fails the call and never waits: what is lost is counted when that is known. */
   #recordIfPossible(outcome: DispatchOutcome): RecorderReply {
+    const kept = this.#keepOpenings(outcome);
+    if (kept === undefined) return this.#recordNow(outcome);
+    const waiting: Promise<void> = kept
+      .then(() => void this.#recordNow(outcome))
+      .catch((error: unknown) => this.#lose(1, error))
+      .then(() => void this.#waiting.delete(waiting));
+    this.#waiting.add(waiting);
+    return { receipt: { level: "pending" } };
+  }
+
+  #recordNow(outcome: DispatchOutcome): RecorderReply {
     const written: WrittenReceipt[] = [];
     for (const local of this.#options.locals) {
       try {
@@ -143,12 +170,16 @@ export class AuditRecorder implements Recorder {
   }
 
   async #intend(intent: Intent): Promise<void> {
+    const { dispatch, executedArgs } = intent;
+    const field = executedArgs === dispatch.argsDigest ? "args_hash" : "executed_args_hash";
+    await this.#options.openings.keep(dispatch, { [field]: executedArgs });
     await settleAll(this.#options.locals.map((local) => local.intent(intent)));
   }
 
   async #inTime(what: string, act: (outlet: LocalOutlet | FunctionOutlet) => Promise<void>): Promise<void> {
     const { locals, functions, flushTimeoutMs } = this.#options;
-    await withinTime(settleAll([...locals, ...functions].map(act)), flushTimeoutMs, what);
+    const all = Promise.all(this.#waiting).then(() => settleAll([...locals, ...functions].map(act)));
+    await withinTime(all, flushTimeoutMs, what);
   }
 
   #count(level: ReceiptLevel, outcome: "ok" | "failed", receipts: number): void {
@@ -159,6 +190,13 @@ export class AuditRecorder implements Recorder {
     this.#count("failed", "failed", receipts);
     diagnostics.report(SOURCE, "lost", `a receipt was lost under policy best_effort: ${wordOf(error)}`);
   }
+}
+
+/** Said once: plain hashes are the default, and a default must not look like secrecy. */
+export function warnOfGuessing(): void {
+  const message =
+    'plain SHA-256 over short arguments, which can be guessed: set hash to "commit-sha256" or to a key, redact them, or accept it with hash: "sha256"';
+  diagnostics.report(SOURCE, "guessable_hash", message);
 }
 
 /** What went wrong, without anything of the call: an error code, or the error's name. */

@@ -2,8 +2,12 @@
 
 export type { ReceiptPolicy } from "./audit-recorder.ts";
 export type { ReceiptFunction } from "./function-outlet.ts";
+export type { HashChoice } from "./hash-choice.ts";
 export { type LocalReceiptSink, type LocalReceiptSinkOptions, localReceiptSink } from "./local-receipt-sink.ts";
 export { stateRoot } from "./log/state-root.ts";
+export { type Erased, type EraseOptions, eraseSubject } from "./openings/erase-subject.ts";
+export type { OpenedField, OpeningLine } from "./openings/opening-line.ts";
+export type { SubjectOf } from "./openings/opening-store.ts";
 export type { Chain, Envelope } from "./records/envelope.ts";
 export type { Erasure } from "./records/erasure.ts";
 export type { JsonSchema } from "./records/field.ts";
@@ -19,6 +23,13 @@ export type { SegmentClose } from "./records/segment-close.ts";
 export type { Previous, SegmentOpen, Writer } from "./records/segment-open.ts";
 export type { Answer, Finding } from "./verify/findings.ts";
 export { type ReadRecord, readRecords } from "./verify/read-records.ts";
+export {
+  type ReadVerifiedOptions,
+  readReceipts,
+  readVerified,
+  type UnverifiedLines,
+  type VerifiedLine,
+} from "./verify/read-verified.ts";
 export { type Question, VERDICTS, type Verdict, type VerdictFacts } from "./verify/verdicts.ts";
 export { verifyLog } from "./verify/verify-log.ts";
 export type { VerifyOptions, VerifyProgress } from "./verify/verify-options.ts";

@@ -1,6 +1,5 @@
 /** `withAuditLog`: one receipt for every tool call. */
 
-import { plainHasher } from "@toolspan/canonical/hash";
 import {
   type Hasher,
   kindOf,
@@ -9,10 +8,13 @@ import {
   type Sink,
   type ToolspanError,
 } from "@toolspan/core";
-import { AuditRecorder, type ReceiptPolicy } from "./audit-recorder.ts";
+import { AuditRecorder, type ReceiptPolicy, warnOfGuessing } from "./audit-recorder.ts";
 import { FunctionOutlet, type ReceiptFunction } from "./function-outlet.ts";
+import { type HashChoice, toHasher } from "./hash-choice.ts";
 import { LOCAL, type LocalReceiptSink } from "./local-receipt-sink.ts";
 import { LocalOutlet } from "./log/local-outlet.ts";
+import { stateRoot } from "./log/state-root.ts";
+import { OpeningStore, type SubjectOf } from "./openings/opening-store.ts";
 import { invalidOption, oneOf, stateDirOf } from "./options.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
 
@@ -28,8 +30,14 @@ export interface AuditLogOptions {
   readonly policy?: ReceiptPolicy;
   /** Exact key names that are left out, at any depth, before anything is hashed. */
   readonly redact?: readonly string[];
-  /** Hasher that serves all recorded values of the dispatcher; it brings its own redact keys. */
-  readonly hash?: Hasher;
+  /**
+   * How all recorded values of the dispatcher are hashed, on spans too: a mode, or a hasher, which brings its own redact keys. Default plain SHA-256, with a warning once short arguments are hashed so.
+   */
+  readonly hash?: Hasher | HashChoice;
+  /** Commitments: whom a call is about. Their openings lie in one file per subject, and go with it. Default the session. */
+  readonly subject?: SubjectOf;
+  /** Commitments: `"text"` also keeps what was hashed beside its salt, so that a hash can be opened without it lying anywhere else. Default `"salt"`. */
+  readonly openings?: "salt" | "text";
   /** Layers in a receipt: name, status and self time, or all of each record. Default `"compact"`. */
   readonly layers?: "compact" | "full";
   /** One log for each session, or one for the whole process (servers). Default `"session"`. */
@@ -57,7 +65,7 @@ const DEFAULT_FLUSH_TIMEOUT_MS = 10_000;
 /**
  * Leaves one receipt for every dispatch, refusals included, that an outsider can verify offline.
  *
- * `"local"` appends to `<state root>/receipts/<session>.jsonl`, a chained log under Merkle heads; a function gets each receipt as an object. Arguments and results appear as hashes only.
+ * `"local"` appends to `<state root>/receipts/<session>.jsonl`, a chained log under Merkle heads; a function gets each receipt as an object. Arguments and results appear as hashes only; `hash` says of which kind. What opens commitments is durable before the line that holds them.
  * Policy `required` gives the result out once the receipt is durable (local) or taken (function), and withholds it otherwise; `best_effort` never waits and never fails a call; `intent_first` also writes a durable intent before each start of the handler. List it anywhere among the layers: it covers the whole stack.
  *
  * @param sink A sink, or options.
@@ -73,7 +81,9 @@ export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local"): Aud
   const scope = oneOf(SUBJECT, "log", ["session", "process"], options.log);
   const addresses = oneOf(SUBJECT, "receiptUri", ["absolute", "relative"], options.receiptUri);
   const flushTimeoutMs = timeoutOf(options.flushTimeoutMs);
-  const hasher = hasherOf(options);
+  const hasher = toHasher(options.hash, options.redact, warnOfGuessing);
+  const kept = oneOf(SUBJECT, "openings", ["salt", "text"], options.openings);
+  const subject = subjectOf(options.subject);
   const stateDir = stateDirOf(SUBJECT, options.stateDir);
   for (const one of sinks) assertSink(one);
   if (policy === "intent_first" && sinks.every((one) => one !== "local" && localOf(one) === undefined)) {
@@ -87,7 +97,10 @@ export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local"): Aud
   const functions = sinks.flatMap((one) =>
     one === "local" || localOf(one) !== undefined ? [] : [new FunctionOutlet(one)],
   );
-  const recorder = new AuditRecorder({ locals, functions, policy, layers, hasher, flushTimeoutMs });
+  const root = stateDir ?? locals[0]?.root ?? stateRoot();
+  const openings = new OpeningStore({ root, subject, keepText: kept === "text" });
+  if (hasher?.mode === "commit-sha256") openings.prepare();
+  const recorder = new AuditRecorder({ locals, functions, policy, layers, hasher, openings, flushTimeoutMs });
   return Object.assign(recorderCaller(recorder), {
     flush: () => recorder.flush(),
     close: () => recorder.close(),
@@ -128,15 +141,9 @@ function optionsOf(value: unknown): AuditLogOptions {
   return value;
 }
 
-/** Redact keys alone make a plain hasher, and count as configured. */
-function hasherOf({ hash, redact }: AuditLogOptions): Hasher | undefined {
-  if (redact !== undefined && (!Array.isArray(redact) || !redact.every((key) => typeof key === "string"))) {
-    throw invalid("redact", "a list of key names", kindOf(redact));
-  }
-  if (hash === undefined) return redact === undefined ? undefined : plainHasher({ redact });
-  if (redact !== undefined) throw invalid("redact", "given to the hasher, when there is one", "both hash and redact");
-  if (typeof (hash as Partial<Hasher>)?.value !== "function") throw invalid("hash", "a hasher", kindOf(hash));
-  return hash;
+function subjectOf(value: SubjectOf | undefined): SubjectOf | undefined {
+  if (value === undefined || typeof value === "function") return value;
+  throw invalid("subject", "a function from a call to a string", kindOf(value));
 }
 
 function timeoutOf(value: number | undefined): number {

@@ -39,7 +39,14 @@ export function makeDemoStack(folder: string, oneLog: boolean): DemoStack {
   const spans = jsonlSink({ dir: join(folder, "spans"), env: {} });
   const dispatcher = createDispatcher(
     [
-      withAuditLog({ sink: "local", stateDir: folder, log: oneLog ? "process" : "session", flushTimeoutMs: CLOSE_MS }),
+      withAuditLog({
+        sink: "local",
+        stateDir: folder,
+        log: oneLog ? "process" : "session",
+        // Recorded conversations are no secret, and plain hashes can be checked by anyone.
+        hash: "sha256",
+        flushTimeoutMs: CLOSE_MS,
+      }),
       withTelemetry({ sink: spans, isolated: true, env: contentOptIn(), serviceName: "toolspan-demo" }),
       withTimeout({ maxMs: MAX_TOOL_MS }),
       withConsent(autoApprove),

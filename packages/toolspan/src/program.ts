@@ -1,10 +1,12 @@
 /** The words that the command understands: commands, options, examples, exit codes. */
 
 import { readFileSync } from "node:fs";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { Console } from "./console.ts";
 import type { DemoOptions } from "./demo.ts";
+import type { EraseCommandOptions } from "./erase.ts";
 import type { ExitCode } from "./exit-code.ts";
+import type { ReportCommandOptions } from "./report.ts";
 import type { ShowOptions } from "./show.ts";
 import type { StackOptions } from "./stack.ts";
 import { terminalText } from "./terminal-text.ts";
@@ -42,6 +44,8 @@ export function makeProgram(console: Console, end: End): Command {
   addDemo(program, console, end);
   addVerify(program, console, end);
   addShow(program, console, end);
+  addReport(program, console, end);
+  addErase(program, console, end);
   addStack(program, console, end);
   return program;
 }
@@ -99,6 +103,51 @@ function addShow(program: Command, console: Console, end: End): void {
     .action(async (subject: string, options: ShowOptions) => {
       const { show } = await import("./show.ts");
       end(await show(console, subject, options));
+    });
+}
+
+function addReport(program: Command, console: Console, end: End): void {
+  program
+    .command("report")
+    .description("evidence from receipts: who did what, when, by what authority, how it ended; only what was verified")
+    .argument("<path>", "a receipt log, or a folder with receipts/")
+    .addOption(
+      new Option("--format <format>", "Markdown, JSON or CSV")
+        .choices(["md", "json", "csv"])
+        .default("md")
+        .conflicts("json"),
+    )
+    .option("--out <file>", "write there, to a new file that only you may read, instead of standard output")
+    .option("--allow-open <n>", "as with verify", wholeNumber)
+    .option("--json", "the same as --format json")
+    .addHelpText(
+      "after",
+      examples("toolspan report .toolspan", "toolspan report audit --format csv --out evidence.csv"),
+    )
+    .action(async (path: string, options: ReportCommandOptions) => {
+      const { report } = await import("./report.ts");
+      end(await report(console, path, options));
+    });
+}
+
+function addErase(program: Command, console: Console, end: End): void {
+  program
+    .command("erase")
+    .description("destroy what opens one subject's hashes (mode commit-sha256), and say so in the log; backups stay")
+    .requiredOption(
+      "--subject <subject>",
+      "as the option subject of withAuditLog names it; a session id where it has none",
+    )
+    .option("--dir <dir>", "state folder (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)")
+    .option("--reason <text>", "stands in the log; it should not name the subject")
+    .option("--json", JSON_OPTION)
+    .addHelpText(
+      "after",
+      examples("toolspan erase --subject user-7", "toolspan erase --subject user-7 --dir audit --json"),
+    )
+    .action(async (options: EraseCommandOptions) => {
+      const { erase } = await import("./erase.ts");
+      end(await erase(console, options));
     });
 }
 

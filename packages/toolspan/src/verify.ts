@@ -8,6 +8,7 @@ import { exists } from "./files.ts";
 import type { Paint } from "./paint.ts";
 import { progressBar } from "./progress-bar.ts";
 import { count, counted } from "./quantity.ts";
+import { toReportJson } from "./report-json.ts";
 import { terminalText } from "./terminal-text.ts";
 
 export interface VerifyCommandOptions {
@@ -35,15 +36,9 @@ export async function verify(console: Console, path: string, options: VerifyComm
       bar.update(totalBytes === 0 ? 0 : bytes / totalBytes, `${count(logs)} of ${counted(totalLogs, "log")}`),
   });
   bar.clear();
-  if (json) console.out.write(`${JSON.stringify(reportJson(report))}\n`);
+  if (json) console.out.write(`${JSON.stringify(toReportJson(report))}\n`);
   else for (const line of reportLines(report, console.out)) console.out.write(`${line}\n`);
   return report.exitCode;
-}
-
-/** The object of `--json`: the report in snake_case. */
-function reportJson(report: VerifyReport): object {
-  const { exitCode, notChecked, leftOff, ...same } = report;
-  return { ...same, exit_code: exitCode, not_checked: notChecked, left_off: leftOff };
 }
 
 function reportLines(report: VerifyReport, { paint }: Screen): readonly string[] {

@@ -94,7 +94,7 @@ export class DispatchRun implements DispatchScope {
   /** Digest of a call's arguments; their raw text where that could not be parsed. */
   digestArgs({ toolArgs, rawArgs }: ToolCall): Digest | null {
     return digestSafely(this.hasher, (hasher) =>
-      toolArgs === undefined && rawArgs !== undefined ? hasher.text(rawArgs) : hasher.value(toolArgs),
+      toolArgs === undefined && rawArgs !== undefined ? hasher.text(rawArgs, "args") : hasher.value(toolArgs, "args"),
     );
   }
 

@@ -75,5 +75,5 @@ function digestResult(run: DispatchRun, result: DispatchResult): Digest | null {
   const stream = run.streams?.find((candidate) => candidate.isOf(result));
   if (stream !== undefined && isAsyncIterable(result.result)) return stream.digest();
   if (!("result" in result)) return null;
-  return digestSafely(run.hasher, (hasher) => hasher.value(result.result));
+  return digestSafely(run.hasher, (hasher) => hasher.value(result.result, "result"));
 }

@@ -73,7 +73,7 @@ export class ToolStream {
     this.#leaf = leaf;
     this.#source = source;
     const { hashing, hasher, plan } = leaf.dispatch;
-    this.#items = hashing && plan.recorders.length > 0 ? (hasher?.sequence() ?? null) : null;
+    this.#items = hashing && plan.recorders.length > 0 ? (hasher?.sequence("result") ?? null) : null;
     this.settled = new Promise((resolve) => {
       this.#resolve = resolve;
     });

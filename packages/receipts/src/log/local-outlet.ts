@@ -26,6 +26,8 @@ export interface WrittenReceipt {
 }
 
 export class LocalOutlet {
+  /** State root. */
+  readonly root: string;
   readonly #logs: LocalLogs;
   readonly #options: LocalOutletOptions;
   readonly #tools = new ToolHashes();
@@ -34,7 +36,8 @@ export class LocalOutlet {
   /** @throws TOOLSPAN_RECEIPT_STORE when the folder cannot be used. */
   constructor(options: LocalOutletOptions) {
     this.#options = options;
-    this.#logs = new LocalLogs(new ReceiptFolder(stateRoot(options.stateDir)), options, {
+    this.root = stateRoot(options.stateDir);
+    this.#logs = new LocalLogs(new ReceiptFolder(this.root), options, {
       written: (receipts) => this.#news?.written(receipts),
       lost: (receipts, error) => this.#news?.lost(receipts, error),
     });
@@ -101,6 +104,16 @@ export class LocalOutlet {
     const { writer } = this.#logOf(call.turn.sessionId);
     writer.add({ ...record, truncated: cut.names() });
     await writer.durable();
+  }
+
+  /** Says durably that `openings` were destroyed; resolves to where the line stands. */
+  async erasure(openings: number, reason: string | null): Promise<string> {
+    const { writer, address } = this.#logOf(null);
+    const { log, seq } = writer.next();
+    const cut = new Cut();
+    writer.add({ record: "erasure", dispatch_id: null, key_id: null, openings, reason: cut.text("reason", reason) });
+    await writer.durable();
+    return `${address}${log}:${seq}`;
   }
 
   unsealed(): number {

@@ -24,6 +24,29 @@ export function createPrivate(path: string): number {
   }
 }
 
+/**
+ * Opens a 0600 file of this user for appending, and makes it where it is missing. Never through a link.
+ *
+ * @returns The descriptor, and how many bytes are there.
+ */
+export function openPrivate(path: string): { readonly fd: number; readonly size: number } {
+  const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  const fd = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    const found = fstatSync(fd);
+    const own = process.geteuid === undefined || found.uid === process.geteuid();
+    if (!found.isFile() || found.nlink !== 1 || !own) {
+      const expected = "a file of this user with one name";
+      throw new ToolspanError("TOOLSPAN_RECEIPT_STORE", { path, expected, received: "something else" });
+    }
+    fchmodSync(fd, 0o600);
+    return { fd, size: found.size };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
 /** Writes all of `bytes`; a full disk takes a part without an error, and only the next write says why. */
 export function writeAll(fd: number, bytes: Uint8Array): void {
   for (let offset = 0; offset < bytes.length; ) offset += writeSync(fd, bytes, offset, bytes.length - offset);

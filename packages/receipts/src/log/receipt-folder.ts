@@ -56,7 +56,7 @@ export class ReceiptFolder {
    * @throws TOOLSPAN_RECEIPT_STORE when it is not a private folder of this user, or cannot be written and synced.
    */
   constructor(root: string) {
-    this.path = attempt(join(root, RECEIPTS_FOLDER), () => makeFolder(root));
+    this.path = privateFolder(root, RECEIPTS_FOLDER);
     attempt(this.path, () => probe(this.path));
     warnOfNetwork(this.path);
   }
@@ -92,12 +92,22 @@ function highestNumbers(names: readonly string[]): ReadonlyMap<string, number> {
   return numbers;
 }
 
-function makeFolder(root: string): string {
+/**
+ * Makes `<root>/<name>` where it is missing, 0700, and checks what is there.
+ *
+ * @returns Its absolute path, links resolved.
+ * @throws TOOLSPAN_RECEIPT_STORE when it is not a private folder of this user.
+ */
+export function privateFolder(root: string, name: string): string {
+  return attempt(join(root, name), () => makeFolder(root, name));
+}
+
+function makeFolder(root: string, name: string): string {
   makePrivate(root);
   const real = realpathSync(root);
   checkFolder(dirname(real), statSync(dirname(real)), { sticky: true, own: false });
   checkFolder(real, statSync(real), { sticky: false, own: true });
-  const path = join(real, RECEIPTS_FOLDER);
+  const path = join(real, name);
   makePrivate(path);
   const found = lstatSync(path);
   checkFolder(path, found, { sticky: false, own: true });

@@ -5,8 +5,9 @@ import { count, type Fields, orNull, text, uuid } from "./field.ts";
 
 export interface Erasure extends Envelope {
   readonly record: "erasure";
-  /** Null when a key was destroyed rather than one dispatch's openings. */
+  /** Null when all openings of a subject, or a key, were destroyed rather than one dispatch's. */
   readonly dispatch_id: string | null;
+  /** The key that was destroyed, if it was one. */
   readonly key_id: string | null;
   /** How many openings are gone. */
   readonly openings: number;
