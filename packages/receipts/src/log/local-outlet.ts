@@ -36,6 +36,7 @@ export class LocalOutlet {
     this.#options = options;
     this.#logs = new LocalLogs(new ReceiptFolder(stateRoot(options.stateDir)), options, {
       written: (receipts) => this.#news?.written(receipts),
+      sealed: (receipts) => this.#news?.sealed(receipts),
       lost: (receipts, error) => this.#news?.lost(receipts, error),
     });
   }
