@@ -90,6 +90,7 @@ describe.skipIf(missing !== undefined)(
         for (const file of headsOf(join(copy, "receipts"))) edit(join(copy, "receipts"), file, change);
         return copy;
       };
+      const strange = signedBy(newKey("witness").path, "x");
       expect(await both(root, newKey("host-1").verifierKey)).toEqual([2, 2]);
       expect(
         await both(
@@ -105,7 +106,7 @@ describe.skipIf(missing !== undefined)(
       ).toEqual([1, 1]);
       expect(
         await both(
-          heads((text) => text.replace(/^— .*$/gm, (own) => `${own}\n${signedBy(newKey("w").path, "x")}`)),
+          heads((text) => text.replace(/^— .*$/gm, (own) => `${own}\n${strange}`)),
           trust,
         ),
       ).toEqual([0, 0]);

@@ -18,14 +18,17 @@ describe("help", () => {
     for (const word of ["demo", "verify", "show", "  0 ", "  1 ", "  2 ", "  64 "]) expect(stdout).toContain(word);
   });
 
-  test.each(["demo", "verify", "show"])("of %s has an example that begins with the command", async (command) => {
-    const { code, stdout } = await toolspan([command, "--help"]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^Usage: toolspan ${command} `));
-    expect(stdout).toMatch(new RegExp(`Examples:\n  toolspan ${command}`));
-    expect(stdout).toContain("--json");
-    expect((await toolspan(["help", command])).stdout).toBe(stdout);
-  });
+  test.each(["demo", "verify", "prove", "keys", "show"])(
+    "of %s has an example that begins with the command",
+    async (command) => {
+      const { code, stdout } = await toolspan([command, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^Usage: toolspan ${command} `));
+      expect(stdout).toMatch(new RegExp(`Examples:\n  toolspan ${command}`));
+      expect(stdout).toContain("--json");
+      expect((await toolspan(["help", command])).stdout).toBe(stdout);
+    },
+  );
 
   test("version is the package's", async () => {
     expect(await toolspan(["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
@@ -37,7 +40,11 @@ describe("wrong usage ends with 64 and one line on standard error", () => {
     ["an unknown command", ["demmo"], /^toolspan: unknown command 'demmo'/],
     ["an unknown option", ["demo", "--fast"], /^toolspan: unknown option '--fast'/],
     ["an option without its value", ["demo", "--out"], /^toolspan: option '--out <dir>' argument missing/],
-    ["a missing argument", ["verify"], /^toolspan: missing required argument 'path'/],
+    ["a missing argument", ["verify"], /^toolspan: verify: a path or --proof <file>/],
+    ["a path and a proof", ["verify", ".", "--proof", "x"], /^toolspan: verify: a path or --proof <file>/],
+    ["a key that is none", ["verify", ".", "--trust", "a+0+b"], /^toolspan: verifyLog: trust must be/],
+    ["no file for a key", ["keys", "show"], /^toolspan: keys: no file is named/],
+    ["another word for keys", ["keys", "make", "--key", "x"], /^toolspan: keys: init, show or rotate/],
     ["one argument too many", ["verify", "a", "b"], /^toolspan: too many arguments/],
     [
       "a number that is none",
