@@ -101,7 +101,9 @@ describe("the text of a head", () => {
 
   test("reads back as what was written", () => {
     const [origin = "", size = "", root = ""] = text.split("\n");
-    expect(parseCheckpoint(origin, size, root)).toEqual(head);
+    expect(parseCheckpoint(origin, size, root)).toEqual({ ...head, keyName: null });
+    const [named = ""] = checkpointText(head, "host/toolspan").split("\n");
+    expect(parseCheckpoint(named, size, root)).toEqual({ ...head, keyName: "host/toolspan" });
   });
 
   test("is refused with leading zeros, signs, other alphabets, a short root or spare bits", () => {
@@ -111,7 +113,7 @@ describe("the text of a head", () => {
     for (const bad of [root.replace("q", "-"), root.slice(0, 40), `${root} `, root.replace("s=", "t=")]) {
       expect(parseCheckpoint(origin, size, bad)).toBeNull();
     }
-    expect(parseCheckpoint("elsewhere/log", size, root)).toBeNull();
+    for (const bad of ["", "log", "/log", "elsewhere/"]) expect(parseCheckpoint(bad, size, root)).toBeNull();
   });
 
   test("is torn when it is cut anywhere, and damaged when any bit of it is changed", () => {

@@ -18,6 +18,7 @@ import {
 import { memorySink } from "@toolspan/core/testing";
 import {
   type AuditLogOptions,
+  fileSigner,
   localReceiptSink,
   type ReceiptSink,
   type ToolCallReceipt,
@@ -29,6 +30,7 @@ import { OBSERVER } from "../../packages/core/src/ports/roles.ts";
 import { gate, turn } from "../support/kernel-parts.ts";
 import { recordingObserver } from "../support/recording-observer.ts";
 import { everyRecord, linesOf, logsIn, recording, recordsOf, temporaryFolder } from "./parts.ts";
+import { newKey } from "./signing.ts";
 
 /** Makes every write to the only log in `receipts` fail from now on: its descriptor leads to something read-only. */
 function breakLog(receipts: string): void {
@@ -376,6 +378,18 @@ describe("flush and close", () => {
 });
 
 describe("metrics", () => {
+  test("count a receipt as sealed once a signed head covers it", async () => {
+    const { meter, counts } = measuring();
+    const recorded = recording({ signer: fileSigner(newKey().path) }, [observerWith(meter)]);
+    for (let i = 0; i < 3; i++) await recorded.call();
+    expect(counts.get("toolspan.receipts.records sealed ok")).toBeUndefined();
+    await recorded.dispatch.flush();
+    expect(counts.get("toolspan.receipts.records sealed ok")).toBe(3);
+    await recorded.call();
+    await recorded.close();
+    expect(counts.get("toolspan.receipts.records sealed ok")).toBe(4);
+  });
+
   test("count receipts by level and outcome, time the durable ones, and show what no head covers", async () => {
     const { meter, counts, gauges } = measuring();
     const recorded = recording({}, [observerWith(meter)]);

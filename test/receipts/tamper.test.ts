@@ -1,12 +1,14 @@
 // Laws of tampering: whatever is changed in a closed log or its heads is found, at its place; what is honest passes.
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { verifyLog } from "@toolspan/receipts";
+import { fileSigner, verifyLog } from "@toolspan/receipts";
 import { describe, expect, test } from "vitest";
 import { CHECKS, type Checks } from "../../packages/receipts/src/verify/checks.ts";
+import { loadTrust } from "../../packages/receipts/src/verify/load-trust.ts";
 import { Verification } from "../../packages/receipts/src/verify/verification.ts";
-import { bitFlips, headsOf, lineEdits, missedBy, type Verify } from "./mutations.ts";
-import { closedLog, copyOf, logsIn, recording } from "./parts.ts";
+import { bitFlips, headsOf, lineEdits, type Mutation, missedBy, type Verify } from "./mutations.ts";
+import { closedLog, copyOf, logsIn, type Recorded, recording } from "./parts.ts";
+import { newKey, signedLog } from "./signing.ts";
 
 /** Set it to try every bit of every byte: some minutes. */
 const every = process.env.TOOLSPAN_TEST_EVERY_BIT !== undefined;
@@ -17,6 +19,34 @@ const without =
   (checks: Partial<Checks>): Verify =>
   (folder) =>
     new Verification(folder, {}, { ...CHECKS, ...checks }).run();
+
+/** Asks who wrote the logs, too. */
+const trusting =
+  (trust: string, checks: Partial<Checks> = {}): Verify =>
+  (folder) => {
+    const used = { ...CHECKS, ...checks };
+    return new Verification(folder, {}, used, undefined, loadTrust(trust, used)).run();
+  };
+
+/** A closed log with four signed heads, and the key that signed them. */
+async function signedSubject(): Promise<{ readonly recorded: Recorded; readonly trust: string; readonly all: string }> {
+  const key = newKey();
+  const recorded = recording({ signer: fileSigner(key.path) });
+  for (let i = 0; i < 3; i++) {
+    await recorded.call();
+    await recorded.dispatch.flush();
+  }
+  await recorded.close();
+  const all = headsOf(recorded.receipts).find((name) => name.endsWith(".heads")) as string;
+  return { recorded, trust: key.verifierKey, all };
+}
+
+/** Bits of every entry but the last: the last one can also be told by the file of the latest head. */
+function earlierFlips(receipts: string, file: string, every: number): readonly Mutation[] {
+  const last = readFileSync(join(receipts, file), "latin1").lastIndexOf("host-1/toolspan/");
+  const flips = bitFlips(receipts, file, (at, bit) => at < last && at % every === 0 && bit === at % 8);
+  return [...flips].map((flip) => ({ ...flip, exitCode: null, line: null }));
+}
 
 /** A small closed log with one head. */
 async function subject(): Promise<{ readonly root: string; readonly log: string; readonly heads: readonly string[] }> {
@@ -94,7 +124,44 @@ describe("a closed log", () => {
   });
 });
 
+describe("a signed log, asked with its key", () => {
+  test("passes, and says who wrote it", async () => {
+    const { recorded, trust } = await signedSubject();
+    const report = await trusting(trust)(recorded.root);
+    expect(report).toMatchObject({ exitCode: 0, integrity: "ok", authenticity: "ok", findings: [] });
+    expect(report.counts).toMatchObject({ heads: 4, receipts: 3, sealed: 3 });
+  });
+
+  test("any bit of either file of heads is found", { timeout }, async () => {
+    const { recorded, trust } = await signedSubject();
+    for (const file of headsOf(recorded.receipts)) {
+      const flips = [...bitFlips(recorded.receipts, file, (at, bit) => every || bit === at % 8)];
+      const asked = flips.map((flip) => ({ ...flip, exitCode: null, line: null }));
+      expect(await missedBy(trusting(trust), recorded.root, asked)).toEqual([]);
+    }
+  });
+
+  test("a bit of every third byte of its lines, and every edit of its lines, are found at their place", {
+    timeout,
+  }, async () => {
+    const key = newKey();
+    const { root, receipts } = await signedLog(3, key);
+    const log = logsIn(receipts)[0] as string;
+    const flips = bitFlips(receipts, log, (at, bit) => at % 3 === 0 && bit === at % 8);
+    expect(await missedBy(trusting(key.verifierKey), root, flips)).toEqual([]);
+    expect(await missedBy(trusting(key.verifierKey), root, lineEdits(receipts, log))).toEqual([]);
+  });
+});
+
 describe("a verifier with a check taken out fails these laws", () => {
+  test("without the signature", async () => {
+    const { recorded, trust, all } = await signedSubject();
+    const flips = earlierFlips(recorded.receipts, all, 5);
+    expect(flips.length).toBeGreaterThan(50);
+    expect(await missedBy(trusting(trust), recorded.root, flips)).toEqual([]);
+    expect(await missedBy(trusting(trust, { signature: () => true }), recorded.root, flips)).not.toEqual([]);
+  });
+
   test("without the links between lines", async () => {
     const { root, log } = await subject();
     const receipts = join(root, "receipts");
@@ -169,7 +236,7 @@ describe("what cannot be said is never passed", () => {
 
   test("with trust: heads that nobody signed", async () => {
     const { root } = await subject();
-    const report = await verifyLog(root, { trust: "example+0+key" });
+    const report = await verifyLog(root, { trust: newKey().verifierKey });
     expect(report).toMatchObject({ exitCode: 2, integrity: "ok", authenticity: "unknown" });
     expect(report.findings.map(({ verdict }) => verdict)).toEqual(["UNSIGNED_HEAD"]);
   });

@@ -73,7 +73,8 @@ describe("the demo's output", () => {
 
   test("cannot be said to be somebody's: nothing signed it", async () => {
     const trust = join(base, "key.txt");
-    writeFileSync(trust, "example/toolspan+00000000+AQ==\n");
+    const made = await toolspan(["keys", "init", "--key", join(base, "key.pem"), "--json"]);
+    writeFileSync(trust, `${JSON.parse(made.stdout).verifier_key}\n`);
     expect(await report("--trust", trust)).toMatchObject({ exit_code: 2, integrity: "ok" });
   });
 });

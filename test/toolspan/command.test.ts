@@ -19,7 +19,7 @@ describe("help", () => {
       expect(stdout).toContain(word);
   });
 
-  test.each(["demo", "verify", "show", "report", "erase"])(
+  test.each(["demo", "verify", "prove", "keys", "show", "report", "erase"])(
     "of %s has an example that begins with the command",
     async (command) => {
       const { code, stdout } = await toolspan([command, "--help"]);
@@ -41,7 +41,11 @@ describe("wrong usage ends with 64 and one line on standard error", () => {
     ["an unknown command", ["demmo"], /^toolspan: unknown command 'demmo'/],
     ["an unknown option", ["demo", "--fast"], /^toolspan: unknown option '--fast'/],
     ["an option without its value", ["demo", "--out"], /^toolspan: option '--out <dir>' argument missing/],
-    ["a missing argument", ["verify"], /^toolspan: missing required argument 'path'/],
+    ["a missing argument", ["verify"], /^toolspan: verify: a path or --proof <file>/],
+    ["a path and a proof", ["verify", ".", "--proof", "x"], /^toolspan: verify: a path or --proof <file>/],
+    ["a key that is none", ["verify", ".", "--trust", "a+0+b"], /^toolspan: verifyLog: trust must be/],
+    ["no file for a key", ["keys", "show"], /^toolspan: keys: no file is named/],
+    ["another word for keys", ["keys", "make", "--key", "x"], /^toolspan: keys: init, show or rotate/],
     ["one argument too many", ["verify", "a", "b"], /^toolspan: too many arguments/],
     [
       "a number that is none",

@@ -35,6 +35,7 @@ interface ErrorDetails {
   TOOLSPAN_RECEIPT_STORE: { readonly path: string; readonly expected: string; readonly received: string };
   TOOLSPAN_SCOPE_VIOLATION: { readonly tool: string; readonly stage: string; readonly rule: string };
   TOOLSPAN_SECOND_RECORDER: { readonly name: string };
+  TOOLSPAN_SIGNING_KEY: { readonly path: string; readonly expected: string; readonly received: string };
 }
 
 export type ToolspanErrorCode = keyof ErrorDetails;
@@ -74,6 +75,8 @@ const MESSAGES: { readonly [C in ToolspanErrorCode]: (details: ErrorDetails[C]) 
   TOOLSPAN_SCOPE_VIOLATION: ({ tool, stage, rule }) =>
     `tool ${quote(tool)}: expected a call within the scope of stage ${quote(stage)}, received one that offends its ${rule}; it was not run`,
   TOOLSPAN_SECOND_RECORDER: ({ name }) => `${name}: one per dispatcher, received a second; give the one several sinks`,
+  TOOLSPAN_SIGNING_KEY: ({ path, expected, received }) =>
+    `signing key ${path}: expected ${expected}, found ${received}`,
 };
 
 const BRAND = Symbol.for("toolspan.error");

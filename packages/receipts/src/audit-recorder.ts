@@ -63,6 +63,7 @@ export class AuditRecorder implements Recorder {
         written: (receipts) => {
           if (!waits) this.#count("written", "ok", receipts);
         },
+        sealed: (receipts) => this.#count("sealed", "ok", receipts),
         lost: (receipts, error) => {
           if (!waits) this.#lose(receipts, error);
         },

@@ -3,11 +3,26 @@
 export type { ReceiptPolicy } from "./audit-recorder.ts";
 export type { ReceiptFunction } from "./function-outlet.ts";
 export type { HashChoice } from "./hash-choice.ts";
+export { type CommandSignerOptions, commandSigner } from "./keys/command-signer.ts";
+export { fileSigner } from "./keys/file-signer.ts";
+export type { RetiredKeys } from "./keys/retired-keys.ts";
+export type { Signer } from "./keys/signer.ts";
+export {
+  initSigningKey,
+  type RotatedKey,
+  type RotateOptions,
+  rotateSigningKey,
+  type SigningKeyFacts,
+  showSigningKey,
+} from "./keys/signing-keys.ts";
 export { type LocalReceiptSink, type LocalReceiptSinkOptions, localReceiptSink } from "./local-receipt-sink.ts";
 export { stateRoot } from "./log/state-root.ts";
 export { type Erased, type EraseOptions, eraseSubject } from "./openings/erase-subject.ts";
 export type { OpenedField, OpeningLine } from "./openings/opening-line.ts";
 export type { SubjectOf } from "./openings/opening-store.ts";
+export { type MadeProof, proveDispatch } from "./prove/prove-dispatch.ts";
+export type { ReceiptProof } from "./prove/receipt-proof.ts";
+export { type ProofReport, type VerifyProofOptions, verifyProof } from "./prove/verify-proof.ts";
 export type { Chain, Envelope } from "./records/envelope.ts";
 export type { Erasure } from "./records/erasure.ts";
 export type { JsonSchema } from "./records/field.ts";

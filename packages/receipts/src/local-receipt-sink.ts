@@ -2,6 +2,8 @@
 
 import { canonicalJson } from "@toolspan/canonical";
 import { kindOf, type ToolspanError } from "@toolspan/core";
+import type { Signer } from "./keys/signer.ts";
+import { assertSigner, signerOf } from "./keys/signer-of.ts";
 import { LocalOutlet } from "./log/local-outlet.ts";
 import { invalidOption, oneOf, stateDirOf } from "./options.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
@@ -19,6 +21,8 @@ export interface LocalReceiptSinkOptions {
   readonly layers?: "compact" | "full";
   /** Form of `receipt_uri`; `"relative"` (to the state root) for logs that leave the host. Default `"absolute"`. */
   readonly receiptUri?: "absolute" | "relative";
+  /** As in `withAuditLog`. */
+  readonly signer?: Signer | null;
 }
 
 /** A sink that is also a function: called with a receipt it resolves once that receipt is durable. */
@@ -37,17 +41,19 @@ export interface LocalReceiptSink {
  *
  * @param sessionId Names the file and stands in its first line; null for calls without a session.
  * @returns A sink for `withAuditLog`, also callable with a receipt that was made elsewhere; then it rejects with the store's error, or with TOOLSPAN_INVALID_OPTION for what is no receipt.
- * @throws TOOLSPAN_RECEIPT_STORE when made, if the folder cannot be used; TOOLSPAN_INVALID_OPTION for a bad id or option.
+ * @throws TOOLSPAN_RECEIPT_STORE when made, if the folder cannot be used; TOOLSPAN_SIGNING_KEY as `withAuditLog`; TOOLSPAN_INVALID_OPTION for a bad id or option.
  */
 export function localReceiptSink(sessionId: string | null, options: LocalReceiptSinkOptions = {}): LocalReceiptSink {
   if (sessionId !== null && typeof sessionId !== "string") {
     throw invalid("sessionId", "a string or null", kindOf(sessionId));
   }
+  assertSigner("localReceiptSink", options.signer);
   const outlet = new LocalOutlet({
     stateDir: stateDirOf(SUBJECT, options.stateDir),
     layers: oneOf(SUBJECT, "layers", ["compact", "full"], options.layers),
     addresses: oneOf(SUBJECT, "receiptUri", ["absolute", "relative"], options.receiptUri),
     scope: "session",
+    signer: signerOf(options.signer),
     sessionId,
   });
   const append = async (receipt: ToolCallReceipt): Promise<void> => {

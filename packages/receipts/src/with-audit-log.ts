@@ -11,6 +11,8 @@ import {
 import { AuditRecorder, type ReceiptPolicy, warnOfGuessing } from "./audit-recorder.ts";
 import { FunctionOutlet, type ReceiptFunction } from "./function-outlet.ts";
 import { type HashChoice, toHasher } from "./hash-choice.ts";
+import type { Signer } from "./keys/signer.ts";
+import { assertSigner, signerOf } from "./keys/signer-of.ts";
 import { LOCAL, type LocalReceiptSink } from "./local-receipt-sink.ts";
 import { LocalOutlet } from "./log/local-outlet.ts";
 import { stateRoot } from "./log/state-root.ts";
@@ -46,6 +48,8 @@ export interface AuditLogOptions {
   readonly receiptUri?: "absolute" | "relative";
   /** State root; default `TOOLSPAN_STATE_DIR`, else `.toolspan` under the project root. */
   readonly stateDir?: string;
+  /** Signs the heads of local logs: a `fileSigner`, a `commandSigner` or your own. Default: the key file that `TOOLSPAN_SIGNING_KEY` names; without one, and with null, heads are unsigned. */
+  readonly signer?: Signer | null;
   /** Longest time that `flush` and `close` wait, milliseconds, > 0. Default 10,000. */
   readonly flushTimeoutMs?: number;
 }
@@ -70,7 +74,7 @@ const DEFAULT_FLUSH_TIMEOUT_MS = 10_000;
  *
  * @param sink A sink, or options.
  * @returns A recorder for `createDispatcher`; called by hand it throws TOOLSPAN_NOT_IN_DISPATCHER.
- * @throws TOOLSPAN_INVALID_OPTION when made, for an option that is not of these; TOOLSPAN_RECEIPT_STORE when made, if the receipt folder is not private, read-only, full or otherwise of no use.
+ * @throws TOOLSPAN_INVALID_OPTION when made, for an option that is not of these; TOOLSPAN_RECEIPT_STORE when made, if the receipt folder is not private, read-only, full or otherwise of no use; TOOLSPAN_SIGNING_KEY when made, if the key file is not there, readable by others or no Ed25519 key.
  */
 export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local"): AuditLog {
   const options = isSink(sink) ? { sink } : optionsOf(sink);
@@ -86,12 +90,15 @@ export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local"): Aud
   const subject = subjectOf(options.subject);
   const stateDir = stateDirOf(SUBJECT, options.stateDir);
   for (const one of sinks) assertSink(one);
+  assertSigner(SUBJECT, options.signer);
   if (policy === "intent_first" && sinks.every((one) => one !== "local" && localOf(one) === undefined)) {
     throw invalid("policy", '"intent_first" together with a local sink', "no local sink to write intents to");
   }
 
   const locals = sinks.flatMap((one) => {
-    if (one === "local") return [new LocalOutlet({ stateDir, scope, addresses, layers })];
+    if (one === "local") {
+      return [new LocalOutlet({ stateDir, scope, addresses, layers, signer: signerOf(options.signer) })];
+    }
     return localOf(one) ?? [];
   });
   const functions = sinks.flatMap((one) =>

@@ -1,6 +1,8 @@
 /** The command `verify`: asks receipts' verifier, and says what it said, what it found where, and what it did not check. */
 
-import { type Finding, type VerifyReport, verifyLog } from "@toolspan/receipts";
+import { readFile } from "node:fs/promises";
+import { ToolspanError } from "@toolspan/core";
+import { type Finding, type ProofReport, type VerifyReport, verifyLog, verifyProof } from "@toolspan/receipts";
 import { CommandError } from "./command-error.ts";
 import type { Console, Screen } from "./console.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -15,6 +17,7 @@ export interface VerifyCommandOptions {
   readonly allowOpen?: number;
   readonly strict?: true;
   readonly trust?: string;
+  readonly proof?: string;
   readonly json?: true;
 }
 
@@ -22,12 +25,42 @@ export interface VerifyCommandOptions {
  * Verifies a receipt log or a folder of them, offline.
  *
  * @returns The verifier's exit code: 0 what was asked holds, 1 something contradicts, 2 it cannot be said.
- * @throws CommandError where there is no such path.
+ * @param path A log or a folder; undefined with `--proof`.
+ * @throws CommandError where there is no such path, or `--trust` names no key.
  */
-export async function verify(console: Console, path: string, options: VerifyCommandOptions): Promise<ExitCode> {
-  for (const named of [path, options.trust ?? path]) {
-    if (!(await exists(named))) throw new CommandError(`${named}: no such file or folder`);
+export async function verify(
+  console: Console,
+  path: string | undefined,
+  { proof, ...options }: VerifyCommandOptions,
+): Promise<ExitCode> {
+  try {
+    if (proof !== undefined && path === undefined) return await verifyOneProof(console, proof, options);
+    if (proof === undefined && path !== undefined) return await verifyLogs(console, path, options);
+  } catch (error) {
+    // The options of this command are the library's: what it refuses was wrong usage.
+    if (ToolspanError.is(error, "TOOLSPAN_INVALID_OPTION")) throw new CommandError(error.message);
+    throw error;
   }
+  throw new CommandError("verify: a path or --proof <file>, not both and not neither");
+}
+
+async function verifyOneProof(
+  console: Console,
+  file: string,
+  { trust, json }: VerifyCommandOptions,
+): Promise<ExitCode> {
+  if (!(await exists(file))) throw new CommandError(`${file}: no such file or folder`);
+  const text = await readFile(file, "utf8");
+  const report = verifyProof(text, trust === undefined ? {} : { trust });
+  if (json) {
+    const { exitCode, notChecked, ...same } = report;
+    console.out.write(`${JSON.stringify({ path: file, ...same, exit_code: exitCode, not_checked: notChecked })}\n`);
+  } else for (const line of proofLines(file, report, console.out)) console.out.write(`${line}\n`);
+  return report.exitCode;
+}
+
+async function verifyLogs(console: Console, path: string, options: VerifyCommandOptions): Promise<ExitCode> {
+  if (!(await exists(path))) throw new CommandError(`${path}: no such file or folder`);
   const { json, ...asked } = options;
   const bar = progressBar(console.err, "verifying", 1);
   const report = await verifyLog(path, {
@@ -49,6 +82,7 @@ function reportLines(report: VerifyReport, { paint }: Screen): readonly string[]
     counted(counts.lines, "line"),
     counted(counts.receipts, "receipt"),
     counted(counts.heads, "head"),
+    ...(counts.sealed === 0 ? [] : [`${counted(counts.sealed, "receipt")} sealed by a trusted key`]),
     ...(counts.span_claims === 0 ? [] : [`${counted(counts.span_claims, "span")} held against them`]),
   ];
   return [
@@ -62,7 +96,25 @@ function reportLines(report: VerifyReport, { paint }: Screen): readonly string[]
   ];
 }
 
-function shade({ exitCode }: VerifyReport, paint: Paint): (text: string) => string {
+function proofLines(file: string, report: ProofReport, { paint }: Screen): readonly string[] {
+  const { receipt } = report;
+  const proved =
+    receipt === null
+      ? []
+      : [
+          `receipt ${receipt.dispatch_id}: ${receipt.tool_name}, ${receipt.status}, written ${receipt.emitted_at}`,
+          `line ${receipt.chain.seq + 1} of log ${receipt.chain.log}`,
+        ];
+  return [
+    `${shade(report, paint)(paint.strong(report.verdict.replace("_", " ")))}  ${terminalText(file)}`,
+    `integrity ${report.integrity}, authenticity ${report.authenticity}`,
+    ...proved.map(terminalText),
+    ...section("Found:", report.findings.map(findingLine)),
+    ...section("Not checked:", report.notChecked.map(terminalText)),
+  ];
+}
+
+function shade({ exitCode }: { readonly exitCode: number }, paint: Paint): (text: string) => string {
   if (exitCode === 0) return paint.good;
   return exitCode === 1 ? paint.bad : paint.warn;
 }

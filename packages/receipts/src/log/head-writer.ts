@@ -3,8 +3,10 @@
 import { closeSync, fdatasync, fdatasyncSync, fsync, fsyncSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Checkpoint, checkpointText } from "./checkpoint.ts";
+import type { Signer } from "../keys/signer.ts";
+import type { Checkpoint } from "./checkpoint.ts";
 import { headFiles } from "./head-files.ts";
+import { HeadNotes } from "./head-note.ts";
 import { createPrivate, syncFolder, writeAll } from "./private-file.ts";
 
 const fdatasyncAsync = promisify(fdatasync);
@@ -16,13 +18,17 @@ export class HeadWriter {
   readonly #latest: string;
   readonly #next: string;
   #fd: number | undefined;
+  readonly #notes: HeadNotes;
   #inPlace = 0;
+  #sealed = 0;
+  #closed = false;
   /** True while a head may lie there that never got its place. */
   #stale = false;
 
-  constructor(folder: string, log: string) {
+  constructor(folder: string, log: string, signer: Signer | null = null) {
     const { all, latest, next } = headFiles(log);
     this.#folder = folder;
+    this.#notes = new HeadNotes(signer);
     this.#all = join(folder, all);
     this.#latest = join(folder, latest);
     this.#next = join(folder, next);
@@ -33,37 +39,50 @@ export class HeadWriter {
     return this.#inPlace;
   }
 
+  /** Size of the last signed head that is in place. */
+  get sealed(): number {
+    return this.#sealed;
+  }
+
   /** Writes `head`. The caller sees to it that its lines are durable and that heads come one after another. */
   async write(head: Checkpoint): Promise<void> {
-    const text = Buffer.from(checkpointText(head));
-    const all = this.#append(text);
+    const made = this.#notes.of(head);
+    const note = made instanceof Promise ? await made : made;
+    if (this.#isOvertaken(head)) return;
+    const all = this.#append(note.bytes);
     await fdatasyncAsync(all);
-    if (this.#inPlace >= head.size) return; // a later head was written at once, by the end of the process
-    const next = this.#create(text);
+    if (this.#isOvertaken(head)) return;
+    const next = this.#create(note.bytes);
     try {
       await fsyncAsync(next);
     } finally {
       closeSync(next);
     }
-    if (this.#inPlace < head.size) this.#putInPlace(head);
+    if (!this.#isOvertaken(head)) this.#putInPlace(head, note.signed);
   }
 
   /** As `write`, before it returns. */
   writeNow(head: Checkpoint): void {
-    const text = Buffer.from(checkpointText(head));
-    fdatasyncSync(this.#append(text));
-    const next = this.#create(text);
+    const { bytes, signed } = this.#notes.now(head);
+    fdatasyncSync(this.#append(bytes));
+    const next = this.#create(bytes);
     try {
       fsyncSync(next);
     } finally {
       closeSync(next);
     }
-    this.#putInPlace(head);
+    this.#putInPlace(head, signed);
   }
 
   close(): void {
+    this.#closed = true;
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
+  }
+
+  /** True when a later head was written at once, by the end of the process, or the log was given up. */
+  #isOvertaken(head: Checkpoint): boolean {
+    return this.#closed || this.#inPlace >= head.size;
   }
 
   #append(text: Buffer): number {
@@ -85,11 +104,12 @@ export class HeadWriter {
     }
   }
 
-  #putInPlace(head: Checkpoint): void {
+  #putInPlace(head: Checkpoint, signed: boolean): void {
     renameSync(this.#next, this.#latest);
     this.#stale = false;
     // Later renames need no sync: losing one leaves an earlier head, which readers accept.
     if (this.#inPlace === 0) syncFolder(this.#folder);
     this.#inPlace = head.size;
+    if (signed) this.#sealed = head.size;
   }
 }

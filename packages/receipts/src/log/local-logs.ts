@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { fitText } from "../json-text.ts";
+import type { Signer } from "../keys/signer.ts";
 import type { SegmentOpen } from "../records/segment-open.ts";
 import { settleAll } from "../settle-all.ts";
 import { PROCESS_STEM, stemOf } from "./file-name.ts";
@@ -27,6 +28,8 @@ export interface LocalLogsOptions {
   /** One log for each session, or one for all. */
   readonly scope: "session" | "process";
   readonly addresses: "absolute" | "relative";
+  /** Signs heads; without one they are unsigned. */
+  readonly signer?: Signer | null;
 }
 
 export class LocalLogs {
@@ -104,9 +107,10 @@ export class LocalLogs {
 
   #openSegment(sessionId: string | null): OpenSegment {
     const shared = this.#options.scope === "process";
+    const signer = this.#options.signer?.forNextLog?.() ?? this.#options.signer ?? null;
     const created = this.folder.create(shared ? PROCESS_STEM : stemOf(sessionId));
-    const writer = new SegmentWriter(created.fd, this.folder.path, created.file, this.#news);
-    writeOpening(writer, this.folder.path, sessionId, created.before);
+    const writer = new SegmentWriter(created.fd, this.folder.path, created.file, this.#news, signer);
+    writeOpening(writer, this.folder.path, sessionId, created.before, signer?.verifierKey ?? null);
     return { writer, address: this.#addressOf(created.file) };
   }
 
@@ -118,7 +122,13 @@ export class LocalLogs {
 }
 
 /** First line, and the second one where the writer before has died. */
-function writeOpening(writer: SegmentWriter, folder: string, sessionId: string | null, before: string | null): void {
+function writeOpening(
+  writer: SegmentWriter,
+  folder: string,
+  sessionId: string | null,
+  before: string | null,
+  verifierKey: string | null,
+): void {
   const found = before === null ? null : inspectLog(folder, before);
   const session_id = sessionId === null ? null : fitText(sessionId, MAX_SESSION_BYTES);
   const opening: Omit<SegmentOpen, "chain" | "emitted_at" | "schema_version"> = {
@@ -130,6 +140,7 @@ function writeOpening(writer: SegmentWriter, folder: string, sessionId: string |
         ? null
         : { file: found.file, log: found.log, lines: found.lines, root: found.root, state: found.state },
     truncated: session_id === sessionId ? [] : ["/session_id"],
+    verifier_key: verifierKey,
   };
   writer.add({ ...opening });
   if (found?.state !== "crashed") return;

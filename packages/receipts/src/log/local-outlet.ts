@@ -39,6 +39,7 @@ export class LocalOutlet {
     this.root = stateRoot(options.stateDir);
     this.#logs = new LocalLogs(new ReceiptFolder(this.root), options, {
       written: (receipts) => this.#news?.written(receipts),
+      sealed: (receipts) => this.#news?.sealed(receipts),
       lost: (receipts, error) => this.#news?.lost(receipts, error),
     });
   }

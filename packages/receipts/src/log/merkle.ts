@@ -63,6 +63,29 @@ export class MerkleTree {
   }
 }
 
+/**
+ * The hashes that lead from leaf `index` to the root of the first `size` leaves, lowest first; at most log2(size) of them.
+ *
+ * @param leafAt Leaf hash of a place, lower-case hex.
+ * @source RFC 6962, section 2.1.1
+ */
+export function inclusionProof(index: number, size: number, leafAt: (place: number) => string): readonly string[] {
+  const proof: string[] = [];
+  let start = 0;
+  let end = size;
+  while (end - start > 1) {
+    const split = start + 2 ** (Math.ceil(Math.log2(end - start)) - 1);
+    const inLeft = index < split;
+    const [from, to] = inLeft ? [split, end] : [start, split];
+    const other = new MerkleTree();
+    for (let place = from; place < to; place++) other.add(leafAt(place));
+    proof.unshift(other.root());
+    if (inLeft) end = split;
+    else start = split;
+  }
+  return proof;
+}
+
 /** True when `proof` leads from leaf `index` of `size` to `root`. Hashes are lower-case hex; sizes are integers. */
 export function isIncluded(index: number, size: number, leaf: string, proof: readonly string[], root: string): boolean {
   if (!(index >= 0 && index < size) || ![leaf, root, ...proof].every(isHash)) return false;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { MAX_LINE_BYTES } from "../records/envelope.ts";
 import { isObject } from "../records/field.ts";
 import { faultOf, type LogRecord } from "../records/record.ts";
-import type { Previous } from "../records/segment-open.ts";
+import type { Previous, Writer } from "../records/segment-open.ts";
 import { parseCheckpoint } from "./checkpoint.ts";
 import { headFiles } from "./head-files.ts";
 import { EMPTY_ROOT, leafHash, MerkleTree, sha256Hex } from "./merkle.ts";
@@ -39,6 +39,33 @@ export function inspectLog(folder: string, file: string): Predecessor {
     return closedUnderHead(fd, folder, file) ?? readThrough(fd, file);
   } catch {
     return unreadable(file);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** What the first line of a log says, and whether its last one closes it; null when it has no readable first line. */
+export function inspectOpening(
+  folder: string,
+  file: string,
+): { readonly verifierKey: string | null; readonly writer: Writer; readonly open: boolean } | null {
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  let fd: number;
+  try {
+    fd = openSync(join(folder, file), flags);
+  } catch {
+    return null;
+  }
+  try {
+    const bytes = Buffer.alloc(MAX_LINE_BYTES + 1);
+    const read = fstatSync(fd).isFile() ? readSync(fd, bytes, 0, bytes.length, 0) : 0;
+    const opening = parseRecord(bytes.subarray(0, Math.max(0, bytes.subarray(0, read).indexOf(NEWLINE))));
+    if (opening?.record !== "segment_open") return null;
+    return {
+      verifierKey: opening.verifier_key,
+      writer: opening.writer,
+      open: lastLine(fd)?.record !== "segment_close",
+    };
   } finally {
     closeSync(fd);
   }

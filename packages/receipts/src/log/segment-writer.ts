@@ -4,6 +4,7 @@ import { unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "@toolspan/canonical";
 import { diagnostics, ToolspanError, uuidv7 } from "@toolspan/core";
+import type { Signer } from "../keys/signer.ts";
 import { type Chain, SCHEMA_VERSION } from "../records/envelope.ts";
 import type { SegmentClose } from "../records/segment-close.ts";
 import { HeadWriter } from "./head-writer.ts";
@@ -24,6 +25,8 @@ export interface Unchained extends Readonly<Record<string, unknown>> {
 /** What is told of receipts that nobody waits for. */
 export interface ReceiptNews {
   written(receipts: number): void;
+  /** So many receipts more lie under a signed head. */
+  sealed(receipts: number): void;
   lost(receipts: number, error: unknown): void;
 }
 
@@ -34,6 +37,10 @@ export class SegmentWriter implements OpenLog {
   readonly #lines: SyncedFile;
   readonly #heads: HeadWriter;
   readonly #news: ReceiptNews;
+  readonly #folder: string;
+  readonly #signer: Signer | null;
+  /** Places of receipts that no signed head covers; kept where there is a signer. */
+  #unsealed: number[] = [];
   readonly #tree = new MerkleTree();
   /** Leaf hashes that the tree does not have yet, in order. */
   #leaves: string[] = [];
@@ -44,11 +51,13 @@ export class SegmentWriter implements OpenLog {
   #headTimer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(fd: number, folder: string, file: string, news: ReceiptNews) {
+  constructor(fd: number, folder: string, file: string, news: ReceiptNews, signer: Signer | null = null) {
     this.file = file;
     this.path = join(folder, file);
     this.#news = news;
-    this.#heads = new HeadWriter(folder, this.log);
+    this.#folder = folder;
+    this.#signer = signer;
+    this.#heads = new HeadWriter(folder, this.log, signer);
     this.#lines = new SyncedFile(fd, folder, {
       written: () => this.#nowWritten(),
       failed: (error) => this.#nowFailed(error),
@@ -84,6 +93,7 @@ export class SegmentWriter implements OpenLog {
   /** Adds a receipt's line, which holds the place that `next` gave. */
   addReceipt(line: string): void {
     this.#push(line);
+    if (this.#signer !== null) this.#unsealed.push(this.#seq - 1);
     this.#unwritten++; // a receipt that this very call could not take is its caller's to tell
     this.#headTimer ??= setTimeout(() => void this.#cutInBackground(), HEAD_MS).unref();
   }
@@ -118,6 +128,7 @@ export class SegmentWriter implements OpenLog {
       this.#lines.syncNow();
       this.#plant();
       if (this.#heads.size < this.#tree.size) this.#heads.writeNow(this.#head());
+      this.#nowSealed();
       if (alone) this.#release();
     } catch (error) {
       this.#lines.fail(error);
@@ -148,6 +159,7 @@ export class SegmentWriter implements OpenLog {
     this.#lines.close();
     this.#heads.close();
     forgetOpen(this.log);
+    this.#signer?.logClosed?.(this.#folder);
   }
 
   async #cutInBackground(): Promise<void> {
@@ -168,6 +180,7 @@ export class SegmentWriter implements OpenLog {
     this.#cutting = this.#heads.write(this.#head());
     try {
       await this.#cutting;
+      this.#nowSealed();
     } catch (error) {
       this.#lines.fail(error);
       throw error;
@@ -189,6 +202,15 @@ export class SegmentWriter implements OpenLog {
     return { log: this.log, size: this.#tree.size, root: this.#tree.root() };
   }
 
+  /** Tells of receipts that the last head has sealed. */
+  #nowSealed(): void {
+    const first = this.#unsealed.findIndex((seq) => seq >= this.#heads.sealed);
+    const receipts = first === -1 ? this.#unsealed.length : first;
+    if (receipts === 0) return;
+    this.#unsealed = this.#unsealed.slice(receipts);
+    this.#news.sealed(receipts);
+  }
+
   #nowWritten(): void {
     if (this.#unwritten > 0) this.#news.written(this.#unwritten);
     this.#unwritten = 0;
@@ -197,6 +219,7 @@ export class SegmentWriter implements OpenLog {
 
   #nowFailed(error: unknown): void {
     rememberLost(this.log);
+    this.#signer?.logClosed?.(this.#folder);
     clearTimeout(this.#headTimer);
     this.#heads.close();
     if (this.#unwritten > 0) this.#news.lost(this.#unwritten, error);

@@ -32,6 +32,8 @@ export interface SegmentOpen extends Envelope {
   readonly writer: Writer;
   readonly previous: Previous | null;
   readonly truncated: readonly string[];
+  /** The key that is to sign this log's heads, as its writer says: a claim, which nobody may trust. Null for an unsigned log. */
+  readonly verifier_key: string | null;
 }
 
 export const segmentOpenFields: Fields<SegmentOpen> = {
@@ -48,4 +50,5 @@ export const segmentOpenFields: Fields<SegmentOpen> = {
     }),
   ),
   truncated: listOf(text),
+  verifier_key: orNull(text),
 };

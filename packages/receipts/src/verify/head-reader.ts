@@ -1,24 +1,33 @@
 /** Reads the entries of a file of heads one by one, in bounded memory. */
 
 import { closeSync, readSync } from "node:fs";
-import { type Checkpoint, isTornCheckpoint, originOf, parseCheckpoint } from "../log/checkpoint.ts";
+import { parseSignatureLine, type SignatureLine } from "../keys/signature-line.ts";
+import {
+  isTornCheckpoint,
+  isTornSignature,
+  type NamedCheckpoint,
+  parseCheckpoint,
+  SIGNATURE_START_LATIN1,
+} from "../log/checkpoint.ts";
 import { openRegular } from "./read-lines.ts";
 
 const CHUNK_BYTES = 4096;
 /** An entry is three short lines and its signatures; what goes on without a newline is none. */
 const MAX_REST = 4096;
 const MAX_SIGNATURES = 64;
-/** "— name base64"; files are read as Latin-1 so that every byte counts, and the dash is three of them. */
-const SIGNATURE = /^\u00e2\u0080\u0094 [!-~]+ [A-Za-z0-9+/]+={0,2}$/;
+/** A whole entry; files are read as Latin-1, so that every byte counts. */
+export interface Head {
+  readonly kind: "head";
+  readonly line: number;
+  readonly head: NamedCheckpoint;
+  readonly text: string;
+  /** What is signed. */
+  readonly body: string;
+  readonly signatures: readonly SignatureLine[];
+}
 
 export type HeadEntry =
-  | {
-      readonly kind: "head";
-      readonly line: number;
-      readonly head: Checkpoint;
-      readonly text: string;
-      readonly signatures: number;
-    }
+  | Head
   | { readonly kind: "torn"; readonly line: number }
   | { readonly kind: "damaged"; readonly line: number };
 
@@ -48,12 +57,42 @@ export class HeadReader {
     const head = parseCheckpoint(origin as string, size as string, root as string);
     if (head === null || head.log !== this.#log || head.size === 0 || blank !== "") return this.#damaged(line);
     const body = this.#take(4);
-    const signatures: string[] = [];
-    for (this.#fill(1); SIGNATURE.test(this.#lines[0] ?? "") && signatures.length < MAX_SIGNATURES; this.#fill(1)) {
-      signatures.push(...this.#take(1));
+    const lines = this.#takeSignatures();
+    const signatures = lines.map((text) => parseSignatureLine(Buffer.from(text, "latin1").toString("utf8")));
+    if (!isSignedAsItSays(head, signatures)) {
+      if (lines.length > 0 || !this.#isTornBefore(head)) return this.#damaged(line, 0);
+      this.#rest = "";
+      return { kind: "torn", line };
     }
-    const text = [...body, ...signatures].map((part) => `${part}\n`).join("");
-    return { kind: "head", line, head, text, signatures: signatures.length };
+    const text = [...body, ...lines].map((part) => `${part}\n`).join("");
+    return {
+      kind: "head",
+      line,
+      head,
+      text,
+      body: body
+        .slice(0, 3)
+        .map((part) => `${part}\n`)
+        .join(""),
+      signatures,
+    };
+  }
+
+  #takeSignatures(): readonly string[] {
+    const lines: string[] = [];
+    for (
+      this.#fill(1);
+      this.#lines[0]?.startsWith(SIGNATURE_START_LATIN1) && lines.length < MAX_SIGNATURES;
+      this.#fill(1)
+    ) {
+      lines.push(...this.#take(1));
+    }
+    return lines;
+  }
+
+  /** True when the file ends where the signature of `head` has to stand. */
+  #isTornBefore({ keyName }: NamedCheckpoint): boolean {
+    return keyName !== null && this.#ended && this.#lines.length === 0 && isTornSignature(this.#rest, keyName);
   }
 
   /** What is left when there is no whole entry any more. */
@@ -66,10 +105,10 @@ export class HeadReader {
   }
 
   /** Goes on at the next line that begins an entry. */
-  #damaged(line: number): HeadEntry {
-    const origin = originOf(this.#log);
-    this.#take(1);
-    for (this.#fill(1); this.#lines.length > 0 && this.#lines[0] !== origin; this.#fill(1)) this.#take(1);
+  #damaged(line: number, skip = 1): HeadEntry {
+    const origin = `/${this.#log}`;
+    this.#take(skip);
+    for (this.#fill(1); this.#lines.length > 0 && !this.#lines[0]?.endsWith(origin); this.#fill(1)) this.#take(1);
     if (this.#lines.length === 0) this.#rest = "";
     return { kind: "damaged", line };
   }
@@ -90,4 +129,13 @@ export class HeadReader {
       this.#lines.push(...parts);
     }
   }
+}
+
+/** An unsigned head may bear signatures of others; one that names a key has to bear that key's. */
+function isSignedAsItSays(
+  { keyName }: NamedCheckpoint,
+  signatures: readonly (SignatureLine | null)[],
+): signatures is readonly SignatureLine[] {
+  if (!signatures.every((signature) => signature !== null)) return false;
+  return keyName === null || signatures.some(({ name }) => name === keyName);
 }

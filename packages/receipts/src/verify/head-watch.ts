@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { headFiles } from "../log/head-files.ts";
 import { EMPTY_ROOT } from "../log/merkle.ts";
+import type { Authors } from "./authors.ts";
 import type { Checks } from "./checks.ts";
-import { HeadReader } from "./head-reader.ts";
+import { type Head, HeadReader } from "./head-reader.ts";
 import type { Claim } from "./survey.ts";
 
 /** Something that states a root for the first `size` lines. */
@@ -15,6 +16,15 @@ export interface Voucher {
   readonly line: number;
   readonly size: number;
   readonly root: string;
+  /** True for a head that a trusted key has signed. */
+  readonly signed: boolean;
+}
+
+/** Two heads of one log, both signed by trusted keys, that cannot both be true. */
+export interface Fork {
+  readonly file: string;
+  readonly line: number;
+  readonly size: number;
 }
 
 /** A place in a file of heads that no writer leaves. */
@@ -31,6 +41,8 @@ export interface HeadWatchOptions {
   readonly log: string;
   readonly claims: readonly Claim[];
   readonly checks: Checks;
+  /** Judges who signed; null when nobody asks. */
+  readonly authors: Authors | null;
 }
 
 const MAX_KEPT = 64;
@@ -50,7 +62,7 @@ export class HeadWatch {
   /** Line of an entry that was not written to its end. */
   torn: number | null = null;
   entries = 0;
-  unsigned = 0;
+  readonly forks: Fork[] = [];
   /** Text of the latest head, and of the last entry that it could equal. */
   latest: string | null = null;
   latestListed = false;
@@ -58,19 +70,28 @@ export class HeadWatch {
   /** Size at which `reached` has something to do. */
   nextSize: number = Number.POSITIVE_INFINITY;
   readonly #checks: Checks;
+  readonly #authors: Authors | null;
   readonly #reader: HeadReader | null;
   /** Claims and the latest head, smallest first. */
   readonly #single: Voucher[];
   #entry: Voucher | null = null;
 
-  constructor({ folder, label, log, claims, checks }: HeadWatchOptions) {
+  constructor({ folder, label, log, claims, checks, authors }: HeadWatchOptions) {
     const { all, latest } = headFiles(log);
     this.allName = label(all);
     this.latestName = label(latest);
     this.hasAll = existsSync(join(folder, all));
     this.hasLatest = existsSync(join(folder, latest));
     this.#checks = checks;
-    this.#single = claims.map(({ file, line, lines, root }) => ({ source: "claim", file, line, size: lines, root }));
+    this.#authors = authors;
+    this.#single = claims.map(({ file, line, lines, root }) => ({
+      source: "claim",
+      file,
+      line,
+      size: lines,
+      root,
+      signed: false,
+    }));
     if (this.hasLatest) this.#readLatest(join(folder, latest), log);
     this.#single.sort((a, b) => a.size - b.size);
     this.#reader = this.hasAll ? this.#openAll(join(folder, all), log) : null;
@@ -99,32 +120,30 @@ export class HeadWatch {
 
   #judge(voucher: Voucher, root: string): void {
     if (!this.#checks.root(voucher.root, root)) this.#keep(this.wrong, voucher);
-    else this.good[voucher.source] = Math.max(this.good[voucher.source], voucher.size);
+    else {
+      this.good[voucher.source] = Math.max(this.good[voucher.source], voucher.size);
+      if (voucher.signed) this.#authors?.covers(voucher.size);
+    }
   }
 
   /** Reads on in the file of all heads. */
   #advance(): void {
-    const last = this.#entry?.size ?? 0;
+    const last = this.#entry;
     this.#entry = null;
     for (let found = this.#reader?.next() ?? null; found !== null; found = this.#reader?.next() ?? null) {
       if (found.kind === "torn") this.torn = found.line;
       if (found.kind === "damaged") this.#damage(this.allName, found.line, "it is not an entry of this log");
       if (found.kind !== "head") continue;
       this.entries++;
-      if (found.signatures === 0) this.unsigned++;
+      const voucher = this.#voucherOf("heads", this.allName, found);
       this.lastEntry = found.text;
       if (found.text === this.latest) this.latestListed = true;
-      if (found.head.size <= last) {
-        this.#damage(this.allName, found.line, "its entry is not larger than the one before");
+      if (found.head.size <= (last?.size ?? 0)) {
+        if (isFork(last, voucher)) this.forks.push(voucher);
+        else this.#damage(this.allName, found.line, "its entry is not larger than the one before");
         continue;
       }
-      this.#entry = {
-        source: "heads",
-        file: this.allName,
-        line: found.line,
-        size: found.head.size,
-        root: found.head.root,
-      };
+      this.#entry = voucher;
       break;
     }
     this.#plan();
@@ -150,9 +169,8 @@ export class HeadWatch {
       const more = reader.next();
       reader.close();
       if (first?.kind === "head" && more === null) {
-        const { size, root } = first.head;
         this.latest = first.text;
-        this.#single.push({ source: "head", file: this.latestName, line: 1, size, root });
+        this.#single.push(this.#voucherOf("head", this.latestName, first));
         return;
       }
       this.#damage(
@@ -165,6 +183,11 @@ export class HeadWatch {
     }
   }
 
+  #voucherOf(source: "heads" | "head", file: string, entry: Head): Voucher {
+    const { size, root } = entry.head;
+    return { source, file, line: entry.line, size, root, signed: this.#authors?.take(file, entry) === true };
+  }
+
   #damage(file: string, line: number, message: string): void {
     if (this.damaged.length < MAX_KEPT) this.damaged.push({ file, line, message });
   }
@@ -172,4 +195,8 @@ export class HeadWatch {
   #keep(list: Voucher[], voucher: Voucher): void {
     if (list.length < MAX_KEPT) list.push(voucher);
   }
+}
+
+function isFork(one: Voucher | null, other: Voucher): boolean {
+  return one?.signed === true && other.signed && one.size === other.size && one.root !== other.root;
 }

@@ -14,6 +14,9 @@ export interface LineFacts {
 
 export function judgeHeads(watch: HeadWatch, facts: LineFacts, findings: Findings): void {
   for (const { file, line, message } of watch.damaged) findings.add("HEAD_DAMAGED", file, line, message);
+  for (const { file, line, size } of watch.forks) {
+    findings.add("FORKED", file, line, `it states another root for ${size} lines than the entry before, both signed`);
+  }
   for (const voucher of watch.wrong) judgeWrong(watch, voucher, facts, findings);
   judgeBeyond(watch, facts, findings);
   judgeFiles(watch, facts, findings);
@@ -26,7 +29,13 @@ function judgeWrong(watch: HeadWatch, voucher: Voucher, facts: LineFacts, findin
     const message = `${file} found other lines here when it vouched for the first ${size}`;
     findings.add("CLAIM_MISMATCH", facts.file, size, message);
   } else if (Math.max(watch.good.heads, watch.good.head) >= size) {
-    findings.add("HEAD_DAMAGED", file, line, `its root for ${size} lines is wrong, and another head vouches for them`);
+    // A key does not sign by accident what is not there: with its signature it is another history.
+    findings.add(
+      voucher.signed ? "FORKED" : "HEAD_DAMAGED",
+      file,
+      line,
+      `its root for ${size} lines is wrong, and another head vouches for them`,
+    );
   } else {
     findings.add("ROOT_MISMATCH", facts.file, size, `the first ${size} lines do not have the root that ${file} states`);
   }
@@ -39,7 +48,7 @@ function judgeBeyond(watch: HeadWatch, facts: LineFacts, findings: Findings): vo
   const covered = Math.max(watch.good.heads, watch.good.head);
   if (most.source !== "claim" && facts.closed && covered === facts.lines) {
     const message = `it states ${most.size} lines, another head vouches for the ${facts.lines} that there are`;
-    findings.add("HEAD_DAMAGED", most.file, most.line, message);
+    findings.add(most.signed ? "FORKED" : "HEAD_DAMAGED", most.file, most.line, message);
     return;
   }
   const message = `${most.file} vouches for ${most.size} lines, there are ${facts.lines}`;
@@ -54,7 +63,7 @@ function judgeFiles(watch: HeadWatch, { closed }: LineFacts, findings: Findings)
   if (!hasLatest && (closed || watch.entries > 1)) findings.add("HEAD_MISSING", latestName, null, "it is not there");
   if (!hasAll || watch.latest === null) return;
   if (!watch.latestListed) {
-    const known = [...watch.wrong, ...watch.beyond, ...watch.damaged].some(
+    const known = [...watch.wrong, ...watch.beyond, ...watch.damaged, ...watch.forks].some(
       ({ file }) => file === latestName || file === allName,
     );
     if (!known) findings.add("HEAD_DAMAGED", allName, null, `${latestName} is none of its entries`);

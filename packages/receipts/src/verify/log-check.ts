@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { MerkleTree, sha256Hex } from "../log/merkle.ts";
 import type { LogRecord } from "../records/record.ts";
+import type { Authors } from "./authors.ts";
 import { Blames } from "./blames.ts";
 import { ChainOrder } from "./chain-order.ts";
 import type { Checks } from "./checks.ts";
@@ -26,6 +27,8 @@ export interface LogCheckOptions {
   /** Lines beyond the last head that an open log may have; null when it may not be open. */
   readonly allowOpen: number | null;
   readonly findings: Findings;
+  /** Judges who signed; null when nobody asks. */
+  readonly authors: Authors | null;
   /** Told of each line that is what its schema says. */
   readonly onRecord: (record: LogRecord, line: number) => void;
   readonly onBytes: (bytes: number) => void;
@@ -34,8 +37,10 @@ export interface LogCheckOptions {
 export interface CheckedLog {
   readonly lines: number;
   readonly heads: number;
-  readonly unsignedHeads: number;
-  readonly latestName: string;
+  /** Lines beyond the last head that were accepted. */
+  readonly openLines: number;
+  /** True when a later log vouches for all that a dead writer left. */
+  readonly recovered: boolean;
 }
 
 /** Reads the log once and reports into `findings`. */
@@ -58,12 +63,14 @@ class LogCheck {
   #last: string | null = null;
   #closedAt: number | null = null;
   #tornClaimed = false;
+  #vouched = false;
+  #openLines = 0;
 
   constructor(options: LogCheckOptions) {
     this.#options = options;
     this.#file = options.label(options.file);
-    const { folder, label, log, claims, checks, findings } = options;
-    this.#watch = new HeadWatch({ folder, label, log: log ?? "", claims, checks });
+    const { folder, label, log, claims, checks, findings, authors } = options;
+    this.#watch = new HeadWatch({ folder, label, log: log ?? "", claims, checks, authors });
     this.#blames = new Blames(findings, this.#file);
     this.#order = new ChainOrder(log, checks, this.#blames);
   }
@@ -77,6 +84,7 @@ class LogCheck {
     if (this.#closedAt !== null) this.#blames.add("AFTER_CLOSE", number, `line ${this.#closedAt} has closed the log`);
     if (problem !== null) this.#report(problem.verdict, number, problem.message);
     this.#order.place(chain, leaf, number, { leaf: this.#last, tree: this.#tree });
+    if (record !== null) this.#options.authors?.sees(record, number);
     this.#add(leaf);
     if (record === null) return;
     if (number === 1 && record.record !== "segment_open" && this.#blames.first === null) {
@@ -107,8 +115,12 @@ class LogCheck {
     judgeHeads(this.#watch, { file: this.#file, lines: this.#lines, closed, blamed: this.#blames.first }, findings);
     if (this.#lines === 0) findings.add("NO_LINES", this.#file, null, "it has no complete line");
     else this.#judgeEnd(tail, allowOpen);
-    const { entries, unsigned, latestName } = this.#watch;
-    return { lines: this.#lines, heads: entries, unsignedHeads: unsigned, latestName };
+    return {
+      lines: this.#lines,
+      heads: this.#watch.entries,
+      openLines: this.#openLines,
+      recovered: this.#vouched,
+    };
   }
 
   /** The last two lines disagree: a head over both tells which, if there is one. */
@@ -139,10 +151,12 @@ class LogCheck {
       return;
     }
     if (this.#recovered() && (tail.length === 0 || this.#tornClaimed)) {
+      this.#vouched = true;
       findings.add("RECOVERED", this.#file, null, `its writer died; a later log vouches for its ${this.#lines} lines`);
       return;
     }
     if (allowOpen !== null && uncovered <= allowOpen) {
+      this.#openLines = uncovered;
       findings.add("OPEN", this.#file, null, `it is open, ${uncovered} lines lie beyond its last head`);
       return;
     }

@@ -25,6 +25,10 @@ export type Verdict =
   | "HEAD_DAMAGED"
   | "CLAIM_MISMATCH"
   | "CONFLICT"
+  | "FORKED"
+  | "BAD_SIGNATURE"
+  | "KEY_EPOCH_VIOLATION"
+  | "PROOF_MISMATCH"
   | "MISSING_RECEIPT"
   | "LOST_LOG"
   | "EMPTY"
@@ -40,6 +44,10 @@ export type Verdict =
   | "UNREADABLE_SPANS"
   | "TOO_MANY"
   | "UNSIGNED_HEAD"
+  | "UNSIGNED_LINES"
+  | "UNKNOWN_KEY"
+  | "REVOKED_KEY"
+  | "NO_TRUST"
   | "RECOVERED"
   | "TORN_HEAD"
   | "HEAD_BEHIND"
@@ -77,6 +85,26 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
   ),
   CLAIM_MISMATCH: fact(1, "integrity", "The lines are not those that a later log found here."),
   CONFLICT: fact(1, "integrity", "Two copies of one record differ, or two files claim to be one log."),
+  FORKED: fact(
+    1,
+    "authenticity",
+    "With `trust`: two heads that trusted keys have signed cannot both be true of one log; or two statements name different keys to follow one.",
+  ),
+  BAD_SIGNATURE: fact(
+    1,
+    "authenticity",
+    "With `trust`: a signature that names a trusted key is not that key's: the head was changed, or forged.",
+  ),
+  KEY_EPOCH_VIOLATION: fact(
+    1,
+    "authenticity",
+    "With `trust`: a log is signed by a key that was not the one of its time, or by several.",
+  ),
+  PROOF_MISMATCH: fact(
+    1,
+    "integrity",
+    "A proof does not lead from its line to the root of its head, or the line belongs elsewhere.",
+  ),
   MISSING_RECEIPT: fact(1, "completeness", "A span names a durable receipt of this folder, and it is not there."),
   LOST_LOG: fact(1, "completeness", "There are heads of a log whose lines are not there."),
   EMPTY: fact(2, "integrity", "There is no receipt log here."),
@@ -100,6 +128,14 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
   UNREADABLE_SPANS: fact(2, "completeness", "Spans could not be read, so what they claim of receipts is unknown."),
   TOO_MANY: fact(2, "completeness", "More copies or open intents than can be compared within bounded memory."),
   UNSIGNED_HEAD: fact(2, "authenticity", "With `trust`: a head bears no signature, so nothing says who wrote the log."),
+  UNSIGNED_LINES: fact(2, "authenticity", "With `trust`: lines stand under no head that a trusted key has signed."),
+  UNKNOWN_KEY: fact(2, "authenticity", "With `trust`: a head is signed, by none of the trusted keys."),
+  REVOKED_KEY: fact(
+    2,
+    "authenticity",
+    "With `trust`: a log holds lines from the time from which its key is revoked, or claims to.",
+  ),
+  NO_TRUST: fact(2, "authenticity", "A proof was checked without `trust`: nothing says who signed its head."),
   RECOVERED: fact(0, "integrity", "A writer died; a later log vouches for every line that it left."),
   TORN_HEAD: fact(
     0,

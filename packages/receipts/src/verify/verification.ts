@@ -4,22 +4,34 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { logOfHeadFile } from "../log/head-files.ts";
 import type { LogRecord } from "../records/record.ts";
+import { Authors } from "./authors.ts";
 import type { Checks } from "./checks.ts";
 import { Dispatches } from "./dispatches.ts";
 import { Findings } from "./findings.ts";
-import { checkLog } from "./log-check.ts";
+import { type CheckedLog, checkLog } from "./log-check.ts";
 import { parseLine } from "./parse-line.ts";
 import { readLines } from "./read-lines.ts";
 import { readSpanClaims } from "./span-claims.ts";
 import { claimsOn, type Survey, type SurveyedLog, surveyLogs } from "./survey.ts";
+import type { Trust } from "./trust.ts";
 import type { VerifyOptions } from "./verify-options.ts";
 import { toReport, type VerifyReport } from "./verify-report.ts";
 import { type Scope, SPANS_FOLDER, scopeOf, wordOf } from "./verify-scope.ts";
+
+/** What signed heads cover of a log. */
+interface SignedLog extends CheckedLog {
+  readonly covered: number;
+  /** True when it was said already why that is less than all. */
+  readonly told: boolean;
+}
 
 export class Verification {
   readonly #path: string;
   readonly #options: VerifyOptions;
   readonly #checks: Checks;
+  readonly #trust: Trust | null;
+  /** What signed heads cover of each log, by its name in findings. */
+  readonly #signed = new Map<string, SignedLog>();
   readonly #findings = new Findings();
   readonly #maxSlots: number | undefined;
   #dispatches: Dispatches;
@@ -30,6 +42,7 @@ export class Verification {
     logs: 0,
     lines: 0,
     receipts: 0,
+    sealed: 0,
     intents: 0,
     late_settlements: 0,
     heads: 0,
@@ -38,10 +51,11 @@ export class Verification {
   };
 
   /** @param maxSlots Bound of the table of dispatches; for tests. */
-  constructor(path: string, options: VerifyOptions, checks: Checks, maxSlots?: number) {
+  constructor(path: string, options: VerifyOptions, checks: Checks, maxSlots?: number, trust: Trust | null = null) {
     this.#path = path;
     this.#options = options;
     this.#checks = checks;
+    this.#trust = trust;
     this.#maxSlots = maxSlots;
     this.#dispatches = new Dispatches(this.#findings, 0, maxSlots);
   }
@@ -49,10 +63,10 @@ export class Verification {
   async run(): Promise<VerifyReport> {
     const scope = scopeOf(this.#path, this.#findings);
     if (scope !== null) await this.#verify(scope);
-    const { trust, strict } = this.#options;
+    const { strict } = this.#options;
     return toReport(this.#findings, {
       path: this.#path,
-      trusted: trust !== undefined,
+      trusted: this.#trust !== null,
       strict: strict === true,
       folder: scope?.root !== null,
       spans: (scope?.spans.length ?? 0) > 0,
@@ -65,7 +79,9 @@ export class Verification {
     const survey = surveyLogs(scope.folder, scope.known, label);
     const logs = survey.logs.filter(({ file }) => scope.files.includes(file));
     this.#index(logs, label);
+    this.#trust?.report(this.#findings);
     await this.#checkLogs(scope, survey, logs, label);
+    if (this.#trust !== null) this.#checkSigned(survey, logs, label);
     if (scope.root !== null) {
       this.#checkNeighbours(scope, logs, label);
       this.#checkOrphans(scope, label);
@@ -106,10 +122,11 @@ export class Verification {
     logs: readonly SurveyedLog[],
     label: (file: string) => string,
   ): Promise<void> {
-    const { strict = false, allowOpen = null, trust, onProgress } = this.#options;
+    const { strict = false, allowOpen = null, onProgress } = this.#options;
     const totalBytes = sizeOf(scope.folder, scope.files);
     this.#dispatches = new Dispatches(this.#findings, totalBytes, this.#maxSlots);
     for (const [index, { file, log }] of logs.entries()) {
+      const authors = this.#trust === null ? null : new Authors(this.#trust, this.#checks);
       try {
         const checked = await checkLog({
           folder: scope.folder,
@@ -121,6 +138,7 @@ export class Verification {
           strict,
           allowOpen,
           findings: this.#findings,
+          authors,
           onRecord: (record, line) => this.#take(record, index, label(file), line),
           onBytes: (bytes) => {
             this.#counts.bytes += bytes;
@@ -130,12 +148,31 @@ export class Verification {
         this.#counts.logs++;
         this.#counts.lines += checked.lines;
         this.#counts.heads += checked.heads;
-        if (trust !== undefined && checked.unsignedHeads > 0) {
-          this.#findings.add("UNSIGNED_HEAD", checked.latestName, null, "it bears no signature");
-        }
+        if (authors === null) continue;
+        const told = authors.judge(label(file), this.#findings);
+        this.#counts.sealed += authors.sealedReceipts();
+        this.#signed.set(label(file), { ...checked, covered: authors.covered, told });
       } catch (error) {
         this.#findings.add("UNREADABLE", label(file), null, wordOf(error));
       }
+    }
+  }
+
+  /** Lines that no signed head covers, neither their own nor one over the line that vouches for them. */
+  #checkSigned(survey: Survey, logs: readonly SurveyedLog[], label: (file: string) => string): void {
+    for (const { file, log } of logs) {
+      const signed = this.#signed.get(label(file));
+      if (signed === undefined || signed.told || signed.covered >= signed.lines - signed.openLines) continue;
+      const vouched = claimsOn(survey, file, log).some(
+        ({ torn, lines, file: by, line }) =>
+          torn !== null && lines === signed.lines && (this.#signed.get(by)?.covered ?? 0) >= line,
+      );
+      if (signed.recovered && vouched) continue;
+      const message =
+        signed.covered === 0
+          ? "no signed head covers it"
+          : `signed heads cover ${signed.covered} of ${signed.lines} lines`;
+      this.#findings.add("UNSIGNED_LINES", label(file), signed.covered + 1, message);
     }
   }
 

@@ -2,6 +2,7 @@
 
 import { kindOf, ToolspanError } from "@toolspan/core";
 import { CHECKS } from "./checks.ts";
+import { loadTrust } from "./load-trust.ts";
 import { Verification } from "./verification.ts";
 import type { VerifyOptions } from "./verify-options.ts";
 import type { VerifyReport } from "./verify-report.ts";
@@ -10,7 +11,7 @@ import type { VerifyReport } from "./verify-report.ts";
  * Checks a receipt log offline, with nothing but its files.
  *
  * A file is checked with its heads. A folder is a state root (`receipts/`, and `spans/` to compare with) or a folder of logs; then what logs say of each other, copies of one record, intents without a receipt, and spans that name a durable receipt are checked too.
- * It answers integrity, authenticity and completeness apart, and lists what it did not check. Without `trust` the best answer is "consistent", which whoever can write the files can arrange.
+ * It answers integrity, authenticity and completeness apart, and lists what it did not check. With `trust` it says whether keys that you name have signed the heads, each in its own time. Without `trust` the best answer is "consistent", which whoever can write the files can arrange.
  *
  * @param path A log, a state root, or a folder of logs.
  * @returns A report; `exitCode` follows the table in `docs/trust.md`. Trouble with files is part of the report.
@@ -27,9 +28,16 @@ export async function verifyLog(path: string, options: VerifyOptions = {}): Prom
     );
   }
   if (strict !== undefined && typeof strict !== "boolean") throw invalid("strict", "true or false", kindOf(strict));
-  if (trust !== undefined && typeof trust !== "string")
+  if (trust !== undefined && (typeof trust !== "string" || trust === "")) {
     throw invalid("trust", "a verifier key or a path", kindOf(trust));
-  return new Verification(path, options, CHECKS).run();
+  }
+  return new Verification(
+    path,
+    options,
+    CHECKS,
+    undefined,
+    trust === undefined ? null : loadTrust(trust, CHECKS),
+  ).run();
 }
 
 function invalid(option: string, expected: string, received: string): ToolspanError {

@@ -5,7 +5,7 @@ export interface VerifyOptions {
   readonly allowOpen?: number;
   /** Also derives each line anew, with an implementation that no writer uses. */
   readonly strict?: boolean;
-  /** Verifier key or path of a policy file: asks who wrote the log. Unsigned heads cannot answer that. */
+  /** Verifier key (C2SP signed-note), or path of a file with one, or of a policy file `{ keys, rotation, revoked }`: asks who wrote the log. */
   readonly trust?: string;
   /** Called now and then while it runs. */
   readonly onProgress?: (progress: VerifyProgress) => void;

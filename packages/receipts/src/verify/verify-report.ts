@@ -8,6 +8,8 @@ export interface VerifyCounts {
   readonly receipts: number;
   readonly intents: number;
   readonly late_settlements: number;
+  /** Receipts under a head that a trusted key has signed; 0 without `trust`. */
+  readonly sealed: number;
   /** Entries in the files of heads. */
   readonly heads: number;
   /** Spans that name a durable receipt. */
@@ -59,7 +61,7 @@ export function toReport(
     exitCode: findings.exitCode,
     verdict: VERDICT_WORDS[findings.exitCode],
     integrity: findings.answer("integrity"),
-    authenticity: trusted ? findings.answer("authenticity") : "unknown",
+    authenticity: trusted && counts.logs > 0 ? findings.answer("authenticity") : "unknown",
     completeness: completeness === "bad" ? "bad" : "unknown",
     findings: findings.problems,
     notes: findings.notes,

@@ -1,0 +1,132 @@
+// Signed logs and proofs against golang.org/x/mod: the same verdict on honest ones and on everything that was changed.
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileSigner, proveDispatch, type SigningKeyFacts, verifyLog, verifyProof } from "@toolspan/receipts";
+import { afterAll, describe, expect, test } from "vitest";
+import { bitFlips, headsOf, lineEdits, type Mutation } from "../receipts/mutations.ts";
+import { copyOf, logsIn, type Recorded, recording, recordsOf } from "../receipts/parts.ts";
+import { edit, newKey, signedBy } from "../receipts/signing.ts";
+import { buildGoVerifier, type GoVerifier } from "./go.ts";
+
+const built = buildGoVerifier();
+const go = built as GoVerifier;
+const missing = typeof built === "string" ? built : undefined;
+afterAll(() => {
+  if (missing === undefined) rmSync(go.folder, { recursive: true });
+});
+
+async function subject(): Promise<{
+  readonly recorded: Recorded;
+  readonly key: SigningKeyFacts;
+  readonly trust: string;
+}> {
+  const key = newKey("host-1");
+  const recorded = recording({ signer: fileSigner(key.path) });
+  for (let i = 0; i < 7; i++) {
+    await recorded.call();
+    if (i % 3 === 0) await recorded.dispatch.flush();
+  }
+  await recorded.close();
+  return { recorded, key, trust: key.verifierKey };
+}
+
+const both = async (root: string, key: string): Promise<readonly number[]> => {
+  const receipts = join(root, "receipts");
+  const [file = ""] = logsIn(receipts);
+  const theirs = go.run("log", join(receipts, file), [key]);
+  const ours = await verifyLog(join(receipts, file), { trust: key });
+  return [theirs.code, ours.exitCode];
+};
+
+describe.skipIf(missing !== undefined)(
+  `Go's sumdb/note and sumdb/tlog${missing === undefined ? "" : ` (skipped: ${missing})`}`,
+  () => {
+    test("verify an honest log, its heads and every proof of it", async () => {
+      const { recorded, trust } = await subject();
+      const { root, receipts } = recorded;
+      expect(await both(root, trust)).toEqual([0, 0]);
+      for (const record of recordsOf(join(receipts, logsIn(receipts)[0] as string))) {
+        if (record.record !== "receipt") continue;
+        const { made } = await proveDispatch(record.dispatch_id, root);
+        const path = join(root, "proof.json");
+        writeFileSync(path, JSON.stringify(made));
+        expect(go.run("proof", path, [trust])).toEqual({ code: 0, reason: "" });
+        for (const changed of spoiled(JSON.stringify(made))) {
+          writeFileSync(path, changed);
+          expect(go.run("proof", path, [trust]).code, changed).toBe(1);
+          expect(verifyProof(changed, { trust }).exitCode).toBe(1);
+        }
+      }
+    });
+
+    test("refuse what we refuse, bit by bit and line by line", { timeout: 180_000 }, async () => {
+      const { recorded, trust } = await subject();
+      const { root, receipts } = recorded;
+      const [log = ""] = logsIn(receipts);
+      const flips = (file: string, every: number): Mutation[] => [
+        ...bitFlips(receipts, file, (at, bit) => at % every === 0 && bit === (at >> 3) % 8),
+      ];
+      const mutations = [
+        ...flips(log, 53),
+        ...headsOf(receipts).flatMap((file) => flips(file, 11)),
+        ...[...lineEdits(receipts, log)].filter((_, i) => i % 3 === 0),
+      ];
+      expect(mutations.length).toBeGreaterThan(150);
+      for (const { name, file, bytes } of mutations) {
+        const path = join(receipts, file);
+        const honest = readFileSync(path);
+        writeFileSync(path, bytes);
+        const [theirs, ours] = await both(root, trust);
+        writeFileSync(path, honest);
+        expect({ name, theirs: theirs !== 0, ours: ours !== 0 }).toEqual({ name, theirs: true, ours: true });
+      }
+    });
+
+    test("say the same of forgeries: unknown key, stripped, borrowed id, root made anew, deleted heads", async () => {
+      const { recorded, key, trust } = await subject();
+      const { root } = recorded;
+      const heads = (change: (text: string) => string): string => {
+        const copy = copyOf(root);
+        for (const file of headsOf(join(copy, "receipts"))) edit(join(copy, "receipts"), file, change);
+        return copy;
+      };
+      const strange = signedBy(newKey("witness").path, "x");
+      expect(await both(root, newKey("host-1").verifierKey)).toEqual([2, 2]);
+      expect(
+        await both(
+          heads((text) => text.replace(/^— .*\n/gm, "").replace(/^.*toolspan\//gm, "toolspan/")),
+          trust,
+        ),
+      ).toEqual([2, 2]);
+      expect(
+        await both(
+          heads((text) => text.replace(/^[A-Za-z0-9+/]{43}=$/gm, `${"A".repeat(43)}=`)),
+          trust,
+        ),
+      ).toEqual([1, 1]);
+      expect(
+        await both(
+          heads((text) => text.replace(/^— .*$/gm, (own) => `${own}\n${strange}`)),
+          trust,
+        ),
+      ).toEqual([0, 0]);
+      expect(
+        await both(
+          heads((text) => text.replace(/^— .*$/gm, () => signedBy(key.path, "x"))),
+          trust,
+        ),
+      ).toEqual([1, 1]);
+      const gone = copyOf(root);
+      for (const file of headsOf(join(gone, "receipts"))) rmSync(join(gone, "receipts", file));
+      expect(await both(gone, trust)).toEqual([2, 2]);
+    });
+  },
+);
+
+function spoiled(text: string): readonly string[] {
+  return [
+    text.replace('\\"attempts\\":1', '\\"attempts\\":2'),
+    text.replace(/index (\d+)/, (_, index: string) => `index ${Number(index) ^ 1}`),
+    text.replace(/(index \d+\\n)[^\\]+\\n/, "$1"),
+  ];
+}
