@@ -56,7 +56,6 @@ function awaitAnswer(
     const unlisten = onAbort(signal, () => settle(unanswered("aborted")));
     const timer =
       timeoutMs === undefined ? undefined : setTimeout(() => settle(unanswered("prompt_timeout")), timeoutMs);
-    timer?.unref?.(); // an unanswered question does not keep the process alive; a number in runtimes other than Node
     Promise.resolve(answer).then(
       (value) => settle(readAnswer(value)),
       () => settle(unanswered("prompt_threw")),
