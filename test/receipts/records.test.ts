@@ -104,6 +104,8 @@ describe("the verifier's own check", () => {
         0,
         -1,
         1.5,
+        2 ** 53 - 1,
+        2 ** 53,
         true,
         [],
         {},

@@ -15,7 +15,7 @@ export const text: Field = { schema: { type: "string" }, accepts: (value) => typ
 export const flag: Field = { schema: { type: "boolean" }, accepts: (value) => typeof value === "boolean" };
 
 export const count: Field = {
-  schema: { type: "integer", minimum: 0 },
+  schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
   accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 };
 
