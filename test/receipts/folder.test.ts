@@ -1,5 +1,5 @@
 // Laws of a folder: what logs say of each other, what spans claim of them, and which copies, intents and records there are.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "@toolspan/canonical";
 import { type LogRecord, readRecords, type SegmentOpen, type VerifyReport, verifyLog } from "@toolspan/receipts";
@@ -90,6 +90,28 @@ describe("spans", () => {
     expect(verdicts(await verifyLog(root))).toContain("MISSING_RECEIPT");
   });
 
+  test("and heads that come while logs are read are not held against them, older ones are", async () => {
+    const whole = await closedLog(3);
+    const later = recording({ stateDir: whole.root });
+    for (let i = 0; i < 300; i++) await later.call("add", `session_${i % 3}`);
+    await later.close();
+    writeSpans(whole.root, claimsOf(whole.receipts));
+    const begun = copyOf(whole.root);
+    for (const name of readdirSync(join(begun, "receipts")))
+      if (name.startsWith("session_1")) rmSync(join(begun, "receipts", name));
+    const { chain } = recordsOf(join(whole.receipts, "session_1.jsonl"))[0] as SegmentOpen;
+    for (const ending of ["head", "heads"]) rmSync(join(begun, "receipts", `${chain.log}.${ending}`));
+    const spans = join(begun, "spans", "run.jsonl");
+    const lines = linesOf(spans);
+    writeFileSync(spans, `${lines.slice(0, 3).join("\n")}\n`);
+    const onProgress = (): void => cpSync(whole.root, begun, { recursive: true });
+    expect(await verifyLog(begun, { onProgress })).toMatchObject({ exitCode: 0, counts: { span_claims: 3 } });
+    rmSync(join(begun, "receipts", "session_1.jsonl"));
+    const report = await verifyLog(begun, { onProgress });
+    expect(report.exitCode).toBe(1);
+    expect(new Set(verdicts(report))).toEqual(new Set(["MISSING_RECEIPT", "LOST_LOG"]));
+  });
+
   test("show one receipt that is gone although its log was chained anew", async () => {
     const { root, receipts } = await closedLog(3);
     writeSpans(root, claimsOf(receipts));
@@ -112,8 +134,11 @@ describe("spans", () => {
     );
     const report = await verifyLog(root);
     expect(report).toMatchObject({ exitCode: 0, notes: [{ verdict: "TORN_SPAN", file: "spans/run.jsonl", line: 2 }] });
-    writeSpans(root, claimsOf(receipts), "garbage\n");
-    expect(await verifyLog(root)).toMatchObject({ exitCode: 2, findings: [{ verdict: "UNREADABLE_SPANS", line: 2 }] });
+    for (const garbage of ["garbage", "{garbage}", "[]", "{}}"]) {
+      writeSpans(root, claimsOf(receipts), `${garbage}\n`);
+      const findings = [{ verdict: "UNREADABLE_SPANS", line: 2 }];
+      expect(await verifyLog(root), garbage).toMatchObject({ exitCode: 2, findings });
+    }
   });
 
   test("of a log that was pruned are excused by the line that says so", async () => {

@@ -1,5 +1,6 @@
 // Laws of receipts across processes: kills, restarts, second writers, exits, and files that somebody else left there.
 import { execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
@@ -11,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { CAUSE, ToolspanError } from "@toolspan/core";
 import { type SegmentOpen, verifyLog, withAuditLog } from "@toolspan/receipts";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -124,6 +126,24 @@ describe("a process that is killed", () => {
     const report = await verifyLog(root);
     expect(report.exitCode).toBe(2);
     expect(report.findings).toMatchObject([{ verdict: "UNFINISHED", file: "receipts/session.jsonl", line: 4 }]);
+  });
+});
+
+describe("a folder that is being written", () => {
+  test("is never said to contradict itself", { timeout: 60_000 }, async () => {
+    const root = temporaryFolder();
+    const { child, ended } = startProgram(["spans", root]);
+    child.stdout?.resume();
+    await once(child.stdout as Readable, "data");
+    let claims = 0;
+    for (let i = 0; i < 60; i++) {
+      const { exitCode, findings, counts } = await verifyLog(root);
+      expect(exitCode, JSON.stringify(findings.slice(0, 3))).not.toBe(1);
+      claims = counts.span_claims;
+    }
+    child.kill("SIGKILL");
+    await ended;
+    expect(claims).toBeGreaterThan(50);
   });
 });
 

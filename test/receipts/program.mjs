@@ -1,12 +1,14 @@
 // Scenarios for a process of its own: `node program.mjs <scenario> <state folder> [policy] [count]`.
+import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createDispatcher } from "@toolspan/core";
 import { withAuditLog } from "@toolspan/receipts";
 
 const [scenario, stateDir, policy = "required", count = "3"] = process.argv.slice(2);
 const log = withAuditLog({ stateDir, policy, layers: "compact", hash: "sha256" });
 const dispatch = createDispatcher([log]);
-const call = (n, handler = () => n) =>
-  dispatch({ toolName: "work", toolArgs: { n }, turn: { iteration: 1, sessionId: "session" } }, handler);
+const call = (n, handler = () => n, sessionId = "session") =>
+  dispatch({ toolName: "work", toolArgs: { n }, turn: { iteration: 1, sessionId } }, handler);
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const scenarios = {
@@ -18,6 +20,26 @@ const scenarios = {
   /** Calls and says each claim until it is killed. */
   async run() {
     for (let n = 0; ; n++) say((await call(n)).audit?.receipt_uri ?? null);
+  },
+  /** Calls in ever new sessions, and writes a span of each call once its receipt is durable, until it is killed. */
+  async spans() {
+    mkdirSync(join(stateDir, "spans"), { recursive: true });
+    const attribute = (key, stringValue) => ({ key, value: { stringValue } });
+    for (let n = 0; ; n++) {
+      const { audit } = await call(n, undefined, `session_${Math.floor(n / 3)}`);
+      const [file, dispatchId] = audit.receipt_uri.split("#");
+      const logId = JSON.parse(readFileSync(new URL(file), "utf8").split("\n", 1)[0]).chain.log;
+      const attributes = [
+        attribute("toolspan.dispatch_id", dispatchId),
+        attribute("toolspan.receipt.log", logId),
+        attribute("toolspan.receipt.level", "durable"),
+      ];
+      const request = { resourceSpans: [{ scopeSpans: [{ spans: [{ name: "execute_tool work", attributes }] }] }] };
+      appendFileSync(join(stateDir, "spans", "run.jsonl"), `${JSON.stringify(request)}\n`);
+      if (n % 5 === 0) await log.flush();
+      if (n % 50 === 0) await log.close();
+      say(n);
+    }
   },
   /** Calls, then lives on without doing anything. */
   async live() {

@@ -1,6 +1,6 @@
 /** Reads the entries of a file of heads one by one, in bounded memory. */
 
-import { closeSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { parseSignatureLine, type SignatureLine } from "../keys/signature-line.ts";
 import {
   isTornCheckpoint,
@@ -35,6 +35,8 @@ export class HeadReader {
   readonly #fd: number;
   readonly #log: string;
   readonly #lines: string[] = [];
+  /** Bytes still to read: a head that is written while lines are read vouches for lines that were not there yet. */
+  #left: number;
   #rest = "";
   #ended = false;
   #number = 1;
@@ -42,6 +44,7 @@ export class HeadReader {
   constructor(path: string, log: string) {
     this.#fd = openRegular(path);
     this.#log = log;
+    this.#left = fstatSync(this.#fd).size;
   }
 
   close(): void {
@@ -122,7 +125,8 @@ export class HeadReader {
   #fill(count: number): void {
     while (this.#lines.length < count && !this.#ended) {
       const chunk = Buffer.alloc(CHUNK_BYTES);
-      const read = readSync(this.#fd, chunk, 0, CHUNK_BYTES, null);
+      const read = readSync(this.#fd, chunk, 0, Math.min(CHUNK_BYTES, this.#left), null);
+      this.#left -= read;
       this.#ended = read === 0;
       const parts = (this.#rest + chunk.toString("latin1", 0, read)).split("\n");
       this.#rest = (parts.pop() as string).slice(0, MAX_REST);

@@ -80,7 +80,7 @@ export class HeadWatch {
     const { all, latest } = headFiles(log);
     this.allName = label(all);
     this.latestName = label(latest);
-    this.hasAll = existsSync(join(folder, all));
+    // A writer may be at work: what it writes first is looked at last, so that a latest head is among all of them.
     this.hasLatest = existsSync(join(folder, latest));
     this.#checks = checks;
     this.#authors = authors;
@@ -94,6 +94,7 @@ export class HeadWatch {
     }));
     if (this.hasLatest) this.#readLatest(join(folder, latest), log);
     this.#single.sort((a, b) => a.size - b.size);
+    this.hasAll = existsSync(join(folder, all));
     this.#reader = this.hasAll ? this.#openAll(join(folder, all), log) : null;
     this.#advance();
     // A log may have been seen before its first line was there.

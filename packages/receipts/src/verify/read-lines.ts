@@ -27,6 +27,8 @@ export interface Tail {
 export interface ReadOptions {
   /** Longest line, bytes. */
   readonly maxBytes?: number;
+  /** Reads no further than this offset, so that what came later does not count; default the end. */
+  readonly upTo?: number;
   /** Told of each chunk. */
   readonly onBytes?: (bytes: number) => void;
 }
@@ -43,11 +45,11 @@ export function openRegular(path: string): number {
 export async function readLines(
   path: string,
   take: (line: Line, number: number) => void,
-  { maxBytes = MAX_LINE_BYTES, onBytes }: ReadOptions = {},
+  { maxBytes = MAX_LINE_BYTES, upTo = Number.POSITIVE_INFINITY, onBytes }: ReadOptions = {},
 ): Promise<Tail> {
   const fd = openRegular(path);
   try {
-    const reader = new ChunkReader(fd, maxBytes);
+    const reader = new ChunkReader(fd, maxBytes, upTo);
     let number = 0;
     let turn = performance.now();
     for (;;) {
@@ -79,6 +81,7 @@ export function* linesOf(path: string): Generator<Line, void, void> {
 class ChunkReader {
   readonly #fd: number;
   readonly #maxBytes: number;
+  readonly #upTo: number;
   /** One byte lies before every line: it is 0x00 while the line is hashed. */
   #buffer: Buffer;
   readonly #chunk: number;
@@ -87,9 +90,10 @@ class ChunkReader {
   #position = 0;
   #skipping = false;
 
-  constructor(fd: number, maxBytes: number) {
+  constructor(fd: number, maxBytes: number, upTo: number = Number.POSITIVE_INFINITY) {
     this.#fd = fd;
     this.#maxBytes = maxBytes;
+    this.#upTo = upTo;
     // A folder may hold very many small logs; one byte more than the file shows its end.
     this.#chunk = Math.min(CHUNK_BYTES, fstatSync(fd).size + 1);
     this.#buffer = Buffer.allocUnsafe(this.#chunk + 1);
@@ -102,7 +106,8 @@ class ChunkReader {
     this.#start = 1;
     this.#dropOverlong();
     if (this.#buffer.length - this.#end < this.#chunk) this.#grow();
-    const read = readSync(this.#fd, this.#buffer, this.#end, this.#chunk, this.#position);
+    const wanted = Math.min(this.#chunk, this.#upTo - this.#position);
+    const read = readSync(this.#fd, this.#buffer, this.#end, wanted, this.#position);
     this.#position += read;
     this.#end += read;
     return read;

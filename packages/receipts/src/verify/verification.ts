@@ -1,6 +1,6 @@
 /** One run of the verifier over a log or a folder: which files, in which order, in how many passes. */
 
-import { readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { logOfHeadFile } from "../log/head-files.ts";
 import type { LogRecord } from "../records/record.ts";
@@ -207,7 +207,7 @@ export class Verification {
   /** Heads of logs that are not there. */
   #checkOrphans(scope: Scope, label: (file: string) => string): void {
     const told = new Set<string>();
-    for (const name of readdirSync(scope.folder)) {
+    for (const name of scope.heads) {
       const found = logOfHeadFile(name);
       if (found === null || found.kind === "next" || this.#logs.has(found.log) || told.has(found.log)) continue;
       told.add(found.log);
@@ -218,10 +218,10 @@ export class Verification {
   }
 
   async #checkSpans(scope: Scope, pass: number): Promise<void> {
-    for (const name of scope.spans) {
+    for (const { name, bytes } of scope.spans) {
       const file = `${SPANS_FOLDER}/${name}`;
       try {
-        const read = await readSpanClaims(join(scope.root ?? "", file), ({ dispatchId, log, line }) => {
+        const read = await readSpanClaims(join(scope.root ?? "", file), bytes, ({ dispatchId, log, line }) => {
           if (pass === 0) this.#counts.span_claims++;
           const index = this.#logs.get(log);
           const there =

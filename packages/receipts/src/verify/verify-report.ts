@@ -71,7 +71,9 @@ export function toReport(
       "whether newer lines or whole logs were cut: only a head kept elsewhere can show that",
       "whether every tool call was recorded, and whether what was recorded is true",
       ...(folder ? [] : ["the logs before and after this one"]),
-      ...(spans ? [] : ["spans: there are none here to compare with"]),
+      spans
+        ? "what spans say besides naming a durable receipt: nothing protects it, and a span can be changed unseen"
+        : "spans: there are none here to compare with",
       ...(strict ? [] : ["that each line is the canonical form of what it holds: asked with strict"]),
     ],
     counts,

@@ -3,13 +3,24 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { parseFileName } from "../log/file-name.ts";
+import { logOfHeadFile } from "../log/head-files.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import type { Findings } from "./findings.ts";
 
 export const SPANS_FOLDER = "spans";
 const LINES = ".jsonl";
 
-/** What is looked at. */
+/** A file of spans, as long as it was before any log was looked at. */
+export interface SpanFile {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/**
+ * What is looked at.
+ *
+ * A writer may be at work meanwhile. A receipt lies in its log before its span is written, and a log before its heads, so spans and heads are listed first: whatever they name has to be in logs that are listed and read after them.
+ */
 export interface Scope {
   /** Where the logs lie. */
   readonly folder: string;
@@ -19,7 +30,9 @@ export interface Scope {
   readonly known: readonly string[];
   /** Prefix of names in findings. */
   readonly prefix: string;
-  readonly spans: readonly string[];
+  readonly spans: readonly SpanFile[];
+  /** Names of files of heads. */
+  readonly heads: readonly string[];
   readonly root: string | null;
 }
 
@@ -48,6 +61,7 @@ function scopeOfFile(path: string): Scope {
     known: siblings.includes(file) ? siblings : [file],
     prefix: "",
     spans: [],
+    heads: [],
     root: null,
   };
 }
@@ -56,9 +70,17 @@ function scopeOfFolder(root: string): Scope {
   const inside = existsSync(join(root, RECEIPTS_FOLDER));
   const spansThere = existsSync(join(root, SPANS_FOLDER));
   const folder = inside ? join(root, RECEIPTS_FOLDER) : root;
+  const spans = spansThere ? spansIn(join(root, SPANS_FOLDER)) : [];
+  const heads = readdirSync(folder).filter((name) => logOfHeadFile(name) !== null);
   const files = inside || !spansThere ? namesIn(folder) : [];
-  const spans = spansThere ? namesIn(join(root, SPANS_FOLDER)) : [];
-  return { folder, files, known: files, prefix: inside ? `${RECEIPTS_FOLDER}/` : "", spans, root };
+  return { folder, files, known: files, prefix: inside ? `${RECEIPTS_FOLDER}/` : "", spans, heads, root };
+}
+
+function spansIn(folder: string): readonly SpanFile[] {
+  return namesIn(folder).map((name) => {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    return { name, bytes: found?.size ?? 0 };
+  });
 }
 
 function namesIn(folder: string): readonly string[] {
