@@ -1,6 +1,16 @@
 // Laws of the policies: what a result may claim, what a failing store does to it, what sinks get, and how flushing ends.
 
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -84,6 +94,35 @@ describe("required", () => {
     await recorded.close();
   });
 
+  test.each<[string, (recorded: { readonly root: string; readonly receipts: string }) => void]>([
+    ["the state folder is removed", ({ root }) => rmSync(root, { recursive: true })],
+    ["the folder of logs is removed", ({ receipts }) => rmSync(receipts, { recursive: true })],
+    ["the log is removed", ({ receipts }) => rmSync(join(receipts, "session.jsonl"))],
+    ["the log is moved away", ({ receipts, root }) => renameSync(join(receipts, "session.jsonl"), join(root, "moved"))],
+    [
+      "another file takes the place of the log",
+      ({ receipts }) => {
+        rmSync(join(receipts, "session.jsonl"));
+        writeFileSync(join(receipts, "session.jsonl"), "");
+      },
+    ],
+  ])("no result refers to a receipt that nobody finds: %s", async (_how, spoil) => {
+    const recorded = recording();
+    const there = (uri: string | undefined): boolean => {
+      const { pathname, hash } = new URL(uri as string);
+      return recordsOf(pathname).some((record) => record.record === "receipt" && `#${record.dispatch_id}` === hash);
+    };
+    for (let i = 0; i < 20; i++) expect(there((await recorded.call()).audit?.receipt_uri)).toBe(true);
+    spoil(recorded);
+    const caught = await recorded.call();
+    expect(caught).toMatchObject({ errorCategory: "receipt_failed", executed: true });
+    expect(caught.audit?.receipt_uri).toBeUndefined();
+    const many = await Promise.all(Array.from({ length: 20 }, () => recorded.call()));
+    for (const { status, audit } of many) expect([status, there(audit?.receipt_uri)]).toEqual(["ok", true]);
+    await recorded.close();
+    expect(statSync(recorded.receipts).mode & 0o777).toBe(0o700);
+  });
+
   test("a failing store withholds the result, keeps it, and says that the tool has run", async () => {
     const recorded = recording();
     await recorded.call();
@@ -114,12 +153,16 @@ describe("required", () => {
     expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, counts: { receipts: 2 } });
   });
 
-  test("a folder that is gone fails the call with the store's error, and works again when it is back", async () => {
+  test("a folder that is gone is made again; a file in its place fails the call with the store's error until it is away", async () => {
     const recorded = recording();
     rmSync(recorded.receipts, { recursive: true });
+    expect((await recorded.call()).status).toBe("ok");
+    rmSync(recorded.receipts, { recursive: true });
+    writeFileSync(recorded.receipts, "");
+    expect((await recorded.call()).errorCategory).toBe("receipt_failed");
     const result = await recorded.call();
-    expect((result[CAUSE] as NodeJS.ErrnoException).code).toBe("ENOENT");
-    mkdirSync(recorded.receipts, { mode: 0o700 });
+    expect((result[CAUSE] as NodeJS.ErrnoException).code).toBe("ENOTDIR");
+    rmSync(recorded.receipts);
     expect((await recorded.call()).status).toBe("ok");
     await recorded.close();
   });

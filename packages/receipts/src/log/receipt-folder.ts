@@ -48,6 +48,7 @@ export interface CreatedLog {
 export class ReceiptFolder {
   /** Absolute, links resolved. */
   readonly path: string;
+  readonly #root: string;
   #numbers: ReadonlyMap<string, number> | undefined;
 
   /**
@@ -56,13 +57,26 @@ export class ReceiptFolder {
    * @throws TOOLSPAN_RECEIPT_STORE when it is not a private folder of this user, or cannot be written and synced.
    */
   constructor(root: string) {
+    this.#root = root;
     this.path = privateFolder(root, RECEIPTS_FOLDER);
     attempt(this.path, () => probe(this.path));
     warnOfNetwork(this.path);
   }
 
-  /** Creates the next log of `stem`, exclusively. */
+  /** Creates the next log of `stem`, exclusively; the folder as well where somebody has removed it. */
   create(stem: string): CreatedLog {
+    try {
+      return this.#create(stem);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    this.#numbers = undefined;
+    const path = privateFolder(this.#root, RECEIPTS_FOLDER);
+    if (path !== this.path) throw refused(this.path, "the folder that was there", `one at ${path}`);
+    return this.#create(stem);
+  }
+
+  #create(stem: string): CreatedLog {
     let before: string | null = null;
     for (let number = 1; ; number++) {
       const file = fileNameOf(stem, number);

@@ -58,7 +58,7 @@ export class SegmentWriter implements OpenLog {
     this.#folder = folder;
     this.#signer = signer;
     this.#heads = new HeadWriter(folder, this.log, signer);
-    this.#lines = new SyncedFile(fd, folder, {
+    this.#lines = new SyncedFile(fd, this.path, {
       written: () => this.#nowWritten(),
       failed: (error) => this.#nowFailed(error),
     });

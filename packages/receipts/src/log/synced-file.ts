@@ -1,7 +1,9 @@
 /** An append-only file whose lines are written together and made durable for many callers by one sync. */
 
-import { closeSync, fdatasync, fdatasyncSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, lstatSync } from "node:fs";
+import { dirname } from "node:path";
 import { promisify } from "node:util";
+import { ToolspanError } from "@toolspan/core";
 import { LineBuffer } from "./line-buffer.ts";
 import { syncFolder, writeAll } from "./private-file.ts";
 
@@ -29,7 +31,9 @@ interface Waiter {
 
 export class SyncedFile {
   readonly #fd: number;
-  readonly #folder: string;
+  readonly #path: string;
+  readonly #device: number;
+  readonly #inode: number;
   readonly #news: FileNews;
   readonly #buffer = new LineBuffer();
   #lines = 0;
@@ -45,9 +49,13 @@ export class SyncedFile {
   #slow = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(fd: number, folder: string, news: FileNews) {
+  /** @param path Where `fd` was opened. */
+  constructor(fd: number, path: string, news: FileNews) {
+    const { dev, ino } = fstatSync(fd);
     this.#fd = fd;
-    this.#folder = folder;
+    this.#path = path;
+    this.#device = dev;
+    this.#inode = ino;
     this.#news = news;
   }
 
@@ -172,9 +180,21 @@ export class SyncedFile {
   }
 
   #nowDurable(lines: number): void {
-    if (!this.#nameDurable) this.#guard(() => syncFolder(this.#folder));
+    this.#guard(() => this.#checkPlace());
+    if (!this.#nameDurable) this.#guard(() => syncFolder(dirname(this.#path)));
     this.#nameDurable = true;
     this.#durable = Math.max(this.#durable, lines);
+  }
+
+  /** A descriptor can be written and synced long after its file was removed or moved away; then nobody finds the lines. */
+  #checkPlace(): void {
+    const found = lstatSync(this.#path, { throwIfNoEntry: false });
+    if (found?.ino === this.#inode && found.dev === this.#device) return;
+    throw new ToolspanError("TOOLSPAN_RECEIPT_STORE", {
+      path: this.#path,
+      expected: "the log that was opened there",
+      received: found === undefined ? "nothing" : "another file",
+    });
   }
 
   /** Nobody waits for this: who has to know is told by `failed`. */
