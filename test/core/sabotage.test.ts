@@ -34,8 +34,8 @@ const SABOTAGES: readonly Sabotage[] = [
   },
   {
     what: "all dispatches share one list of records",
-    from: "readonly frames: Frame[] = [];",
-    to: "readonly frames: Frame[] = ((globalThis as never as { all: Frame[] }).all ??= []);",
+    from: "lastFrame: Frame | null = null;",
+    to: "get lastFrame(): Frame | null { return (globalThis as never as { last?: Frame }).last ?? null; } set lastFrame(frame: Frame | null) { (globalThis as never as { last: Frame | null }).last = frame; }",
     law: "concurrent dispatches keep their own records",
   },
   {

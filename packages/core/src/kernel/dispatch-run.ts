@@ -38,8 +38,12 @@ export class DispatchRun implements DispatchScope {
   trace: TraceRef | null = null;
   entered = false;
   answer: Promise<ToolResult> | undefined;
-  /** Every layer run, in order of entry. */
-  readonly frames: Frame[] = [];
+  /**
+   * The layer run entered last; each knows the one before it. Not an array: V8 learns to allocate the arrays of such a
+   * literal as old at once, and an old one, dead or not, keeps what it holds through a collection of the young. So every
+   * dispatch was copied twice, which cost more than all else that is done for it.
+   */
+  lastFrame: Frame | null = null;
   /** How often each position was entered; the last entry counts handler runs. */
   readonly entries: number[];
   audit: AuditBlob | undefined;

@@ -11,7 +11,6 @@ import { limitAudit, withoutAttributes } from "./audit-limits.ts";
 import type { DispatchRun } from "./dispatch-run.ts";
 import { incompleteAnswer } from "./failed-result.ts";
 import { FixedOutcome } from "./fixed-outcome.ts";
-import type { Frame } from "./frame.ts";
 import { tellSafely } from "./guard.ts";
 import { redactResult } from "./redact.ts";
 
@@ -51,17 +50,16 @@ function leaveUnheard(run: DispatchRun, answer: ToolResult): DispatchResult {
   return completeSafely(run, answer, undefined);
 }
 
-function closeFrames({ frames }: DispatchRun): void {
-  for (let i = frames.length - 1; i >= 0; i -= 1) frames[i]?.closeAtEnd();
+function closeFrames({ lastFrame }: DispatchRun): void {
+  for (let frame = lastFrame; frame !== null; frame = frame.before) frame.closeAtEnd();
 }
 
 /** From here on nothing of the dispatch changes. */
 function fix(run: DispatchRun, answer: ToolResult): FixedOutcome {
-  const { frames } = run;
   closeFrames(run);
   const endedAt = run.clock.now();
   const isRead = run.watched || run.plan.recorders.length > 0 || run.audit !== undefined;
-  const runs = isRead ? runsOf(frames) : [];
+  const runs = isRead ? runsOf(run) : [];
   const eventAudit = run.audit === undefined ? undefined : finalAudit(run, run.audit, runs);
   return new FixedOutcome(run, completeSafely(run, answer, eventAudit), runs, endedAt, eventAudit);
 }
@@ -75,10 +73,13 @@ function completeSafely(run: DispatchRun, answer: ToolResult, audit: AuditBlob |
   }
 }
 
-function runsOf(frames: readonly Frame[]): readonly LayerRun[] {
+/** In order of entry. */
+function runsOf({ lastFrame }: DispatchRun): readonly LayerRun[] {
   const runs: LayerRun[] = [];
-  for (const frame of frames) if (frame.recorded !== null) runs.push(frame.toRun(frame.recorded));
-  return runs;
+  for (let frame = lastFrame; frame !== null; frame = frame.before) {
+    if (frame.recorded !== null) runs.push(frame.toRun(frame.recorded));
+  }
+  return runs.reverse();
 }
 
 /** What no layer may get wrong: whose call it was, and whether the handler ran. The same object where it says so already. */

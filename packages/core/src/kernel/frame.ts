@@ -44,6 +44,8 @@ export class Frame implements LayerScope, Inner {
   readonly index: number;
   readonly attempt: number;
   readonly parent: Frame | null;
+  /** The layer run of this dispatch that was entered before this one. */
+  readonly before: Frame | null;
   readonly call: ToolCall;
   /** What is measured of this run; null where nobody records. */
   readonly recorded: RunRecording | null;
@@ -75,6 +77,8 @@ export class Frame implements LayerScope, Inner {
     this.definition = definition;
     this.index = index;
     this.parent = parent;
+    this.before = run.lastFrame;
+    run.lastFrame = this;
     this.call = call;
     this.attempt = run.entries[index] as number;
     this.recorded = run.recording ? new RunRecording(run.clock) : null;
@@ -100,7 +104,6 @@ export class Frame implements LayerScope, Inner {
 
   start(): Promise<ToolResult> {
     const { dispatch, parent, recorded } = this;
-    dispatch.frames.push(this);
     if (parent !== null) parent.innerStarted(this, recorded === null ? 0 : recorded.startedAt);
     if (recorded !== null && dispatch.listening) {
       recorded.observer = this.openSpan(recorded.startedAt);
