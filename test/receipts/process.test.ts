@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { CAUSE, ToolspanError } from "@toolspan/core";
 import { type SegmentOpen, verifyLog, withAuditLog } from "@toolspan/receipts";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -178,6 +179,75 @@ describe("a second writer on one session", () => {
     await Promise.all([first.close(), second.close()]);
     expect(openings(first.receipts).map(({ previous }) => previous?.state)).toEqual(["live", undefined]);
     expect((await verifyLog(first.root)).exitCode).toBe(0);
+  });
+});
+
+describe("writers that die beside others of their session", () => {
+  const recoveries = (receipts: string): readonly string[] =>
+    everyRecord(receipts).flatMap((record) => (record.record === "recovery" ? [record.file] : []));
+
+  test("are vouched for by whoever comes next, though not their direct successor, and once only", async () => {
+    const root = temporaryFolder();
+    const receipts = join(root, "receipts");
+    const programs = [];
+    for (let i = 0; i < 3; i++) {
+      const program = startProgram(["live", root]);
+      await linesFrom(program.child, 3);
+      programs.push(program);
+    }
+    await runProgram(["close", root]);
+    await runProgram(["close", root]);
+    expect(recoveries(receipts)).toEqual([]);
+    for (const { child, ended } of programs) {
+      child.kill("SIGKILL");
+      await ended;
+    }
+    expect((await verifyLog(root)).findings.filter(({ verdict }) => verdict === "UNCLOSED")).toHaveLength(3);
+    await runProgram(["close", root]);
+    expect(recoveries(receipts)).toEqual(["session.3.jsonl", "session.2.jsonl", "session.jsonl"]);
+    const report = await verifyLog(root);
+    expect(report).toMatchObject({ exitCode: 0, findings: [], counts: { logs: 6, receipts: 18 } });
+    expect(report.notes.filter(({ verdict }) => verdict === "RECOVERED")).toHaveLength(3);
+    await runProgram(["close", root]);
+    expect(recoveries(receipts)).toHaveLength(3);
+    const file = join(receipts, "session.jsonl");
+    writeFileSync(file, readFileSync(file, "utf8").replace(/"work"(?!.*"work")/s, '"Work"'));
+    expect((await verifyLog(root)).exitCode).toBe(1);
+  });
+
+  test("are vouched for by one process that saw them alive", async () => {
+    const { child, ended } = startProgram(["live", temporaryFolder()]);
+    const [said] = await linesFrom(child, 3);
+    const root = join(fileURLToPath(JSON.parse(said as string).receipt_uri), "..", "..");
+    const first = recording({ stateDir: root });
+    await first.call();
+    await first.close();
+    child.kill("SIGKILL");
+    await ended;
+    await first.call();
+    await first.close();
+    expect(recoveries(first.receipts)).toEqual(["session.jsonl"]);
+    expect(await verifyLog(root)).toMatchObject({ exitCode: 0, findings: [] });
+  });
+
+  test("are vouched for sixteen at a time, newest first", { timeout: 60_000 }, async () => {
+    const root = temporaryFolder();
+    const receipts = join(root, "receipts");
+    await runProgram(["die", root]);
+    const opened = readFileSync(join(receipts, "session.jsonl"), "utf8");
+    const log = (JSON.parse(opened.split("\n", 1)[0] as string) as SegmentOpen).chain.log;
+    for (let i = 2; i <= 20; i++) {
+      const [line = ""] = opened.replaceAll(log, log.slice(0, -2) + String(i).padStart(2, "0")).split("\n");
+      writeFileSync(join(receipts, `session.${i}.jsonl`), `${line}\n`);
+    }
+    await runProgram(["close", root]);
+    const newest = Array.from({ length: 17 }, (_, i) => `session.${20 - i}.jsonl`);
+    expect(recoveries(receipts)).toEqual(newest);
+    await runProgram(["close", root]);
+    expect(recoveries(receipts).toSorted()).toEqual(
+      [...newest, "session.3.jsonl", "session.2.jsonl", "session.jsonl"].toSorted(),
+    );
+    expect(await verifyLog(root)).toMatchObject({ exitCode: 0, findings: [], counts: { logs: 22 } });
   });
 });
 

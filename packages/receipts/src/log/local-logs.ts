@@ -6,8 +6,9 @@ import { fitText } from "../json-text.ts";
 import type { Signer } from "../keys/signer.ts";
 import type { SegmentOpen } from "../records/segment-open.ts";
 import { settleAll } from "../settle-all.ts";
+import { AbandonedLogs } from "./abandoned-logs.ts";
 import { PROCESS_STEM, stemOf } from "./file-name.ts";
-import { inspectLog, tornFields } from "./predecessor.ts";
+import { inspectLog, type Predecessor, tornFields } from "./predecessor.ts";
 import { RECEIPTS_FOLDER, type ReceiptFolder } from "./receipt-folder.ts";
 import { type ReceiptNews, SegmentWriter } from "./segment-writer.ts";
 import { thisWriter } from "./writer-identity.ts";
@@ -39,11 +40,13 @@ export class LocalLogs {
   /** Least recently used first. */
   readonly #open = new Map<string | null, OpenSegment>();
   readonly #closing = new Set<Promise<void>>();
+  readonly #abandoned: AbandonedLogs;
 
   constructor(folder: ReceiptFolder, options: LocalLogsOptions, news: ReceiptNews) {
     this.folder = folder;
     this.#options = options;
     this.#news = news;
+    this.#abandoned = new AbandonedLogs(folder.path);
   }
 
   /** The log that `sessionId` writes to now; opened when there is none or the last one failed. */
@@ -108,9 +111,13 @@ export class LocalLogs {
   #openSegment(sessionId: string | null): OpenSegment {
     const shared = this.#options.scope === "process";
     const signer = this.#options.signer?.forNextLog?.() ?? this.#options.signer ?? null;
-    const created = this.folder.create(shared ? PROCESS_STEM : stemOf(sessionId));
+    const stem = shared ? PROCESS_STEM : stemOf(sessionId);
+    const created = this.folder.create(stem);
     const writer = new SegmentWriter(created.fd, this.folder.path, created.file, this.#news, signer);
     writeOpening(writer, this.folder.path, sessionId, created.before, signer?.verifierKey ?? null);
+    for (const file of this.#abandoned.before(stem, created.number)) {
+      writeRecovery(writer, inspectLog(this.folder.path, file));
+    }
     return { writer, address: this.#addressOf(created.file) };
   }
 
@@ -143,7 +150,11 @@ function writeOpening(
     verifier_key: verifierKey,
   };
   writer.add({ ...opening });
-  if (found?.state !== "crashed") return;
-  const { file, log, lines, root, torn } = found;
+  if (found !== null) writeRecovery(writer, found);
+}
+
+/** Vouches for what a dead writer has left; says nothing of other logs. */
+function writeRecovery(writer: SegmentWriter, { file, log, lines, root, state, torn }: Predecessor): void {
+  if (state !== "crashed") return;
   writer.add({ record: "recovery", file, log, lines, root, ...tornFields(torn) });
 }

@@ -48,7 +48,12 @@ export function inspectLog(folder: string, file: string): Predecessor {
 export function inspectOpening(
   folder: string,
   file: string,
-): { readonly verifierKey: string | null; readonly writer: Writer; readonly open: boolean } | null {
+): {
+  readonly log: string;
+  readonly verifierKey: string | null;
+  readonly writer: Writer;
+  readonly open: boolean;
+} | null {
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   let fd: number;
   try {
@@ -62,6 +67,7 @@ export function inspectOpening(
     const opening = parseRecord(bytes.subarray(0, Math.max(0, bytes.subarray(0, read).indexOf(NEWLINE))));
     if (opening?.record !== "segment_open") return null;
     return {
+      log: opening.chain.log,
       verifierKey: opening.verifier_key,
       writer: opening.writer,
       open: lastLine(fd)?.record !== "segment_close",
@@ -140,7 +146,8 @@ function eachLine(fd: number, take: (line: Uint8Array) => void): Uint8Array {
   }
 }
 
-function parseRecord(line: Uint8Array): LogRecord | null {
+/** The record that a line holds; null for what is none that this version knows. */
+export function parseRecord(line: Uint8Array): LogRecord | null {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(line).toString("utf8"));
     return isObject(parsed) && faultOf(parsed) === null ? (parsed as unknown as LogRecord) : null;

@@ -43,6 +43,7 @@ export interface CreatedLog {
   readonly file: string;
   /** The log of the same stem with the next lower number. */
   readonly before: string | null;
+  readonly number: number;
 }
 
 export class ReceiptFolder {
@@ -81,7 +82,7 @@ export class ReceiptFolder {
     for (let number = 1; ; number++) {
       const file = fileNameOf(stem, number);
       try {
-        return { fd: createPrivate(join(this.path, file)), file, before };
+        return { fd: createPrivate(join(this.path, file)), file, before, number };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       }

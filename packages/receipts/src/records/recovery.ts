@@ -1,7 +1,10 @@
-/** Wire record `recovery`: the second line of a log whose predecessor's writer died. */
+/** Wire record `recovery`: from the second line of a log on, one for each earlier log whose writer died. */
 
 import { type Envelope, envelope } from "./envelope.ts";
 import { count, type Fields, hex64, matching, orNull, text, uuid } from "./field.ts";
+
+/** A log vouches for its predecessor and at most so many logs before that. */
+export const MAX_RECOVERIES = 16;
 
 /** What a dead writer left behind. Nothing is written to its file: this line is what vouches for it. */
 export interface Recovery extends Envelope {

@@ -6,6 +6,7 @@ import { parseFileName } from "../log/file-name.ts";
 import { leafHash } from "../log/merkle.ts";
 import { MAX_LINE_BYTES } from "../records/envelope.ts";
 import type { LogRecord } from "../records/record.ts";
+import { MAX_RECOVERIES } from "../records/recovery.ts";
 import { parseLine } from "./parse-line.ts";
 import { openRegular } from "./read-lines.ts";
 
@@ -38,6 +39,9 @@ export interface Survey {
 const FIRST_BYTES = 8192;
 const NEWLINE = 0x0a;
 const FIRST_LINES = 3;
+/** The opening line, recoveries of the predecessor and of logs before it, and the line that confirms the last. */
+const MAX_FIRST_LINES = MAX_RECOVERIES + 3;
+const RECOVERY = Buffer.from('"record":"recovery"');
 
 /** Looks at `files` of `folder`; what cannot be read or parsed is left to the verification proper. */
 export function surveyLogs(folder: string, files: readonly string[], label: (file: string) => string): Survey {
@@ -114,8 +118,9 @@ function firstLines(path: string): readonly Buffer[] {
       const read = readSync(fd, chunk, 0, chunk.length, bytes.length);
       bytes = Buffer.concat([bytes, chunk.subarray(0, read)]);
       const lines = splitLines(bytes);
-      if (lines.length >= FIRST_LINES || read < chunk.length || want > FIRST_LINES * MAX_LINE_BYTES) {
-        return lines.slice(0, FIRST_LINES);
+      const needed = neededOf(lines);
+      if (lines.length >= needed || read < chunk.length || want > MAX_FIRST_LINES * MAX_LINE_BYTES) {
+        return lines.slice(0, needed);
       }
     }
   } catch {
@@ -123,6 +128,13 @@ function firstLines(path: string): readonly Buffer[] {
   } finally {
     closeSync(fd);
   }
+}
+
+/** How many lines are looked at: to the one after the last recovery. */
+function neededOf(lines: readonly Buffer[]): number {
+  let needed = FIRST_LINES;
+  while (needed < MAX_FIRST_LINES && lines[needed - 1]?.includes(RECOVERY)) needed++;
+  return needed;
 }
 
 function splitLines(bytes: Buffer): readonly Buffer[] {
