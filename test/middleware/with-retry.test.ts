@@ -276,6 +276,19 @@ describe("bounds", () => {
     }
   });
 
+  it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, 0, 2.5, "9"])(
+    "a tool whose own number of attempts is %s has the layer's",
+    async (maxAttempts) => {
+      const tool = failing(9);
+      await dispatchOnce(
+        [quick({ maxAttempts: 3, perTool: () => ({ maxAttempts: maxAttempts as number }) })],
+        call,
+        tool,
+      );
+      expect(tool.effects).toBe(3);
+    },
+  );
+
   it("one attempt is no repetition", async () => {
     const tool = failing(9);
     await dispatchOnce([quick({ maxAttempts: 1 })], call, tool);

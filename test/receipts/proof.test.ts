@@ -1,6 +1,15 @@
 // Laws of proofs: one receipt shows that it stands in a signed log, to somebody who has nothing else.
 import { join } from "node:path";
-import { fileSigner, proveDispatch, type ReceiptProof, verifyLog, verifyProof } from "@toolspan/receipts";
+import { opensCommitment } from "@toolspan/canonical/hash";
+import {
+  eraseSubject,
+  fileSigner,
+  type OpeningLine,
+  proveDispatch,
+  type ReceiptProof,
+  verifyLog,
+  verifyProof,
+} from "@toolspan/receipts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { inclusionProof, isIncluded, leafHash, MerkleTree } from "../../packages/receipts/src/log/merkle.ts";
@@ -137,6 +146,7 @@ describe("a proof", () => {
       "[]",
       JSON.stringify({ ...proof, more: 1 }),
       JSON.stringify({ ...proof, proof: "" }),
+      `{"line":"{}",${JSON.stringify(proof).slice(1)}`,
     ];
     for (const text of [...none, JSON.stringify({ ...proof, openings: [{}] })]) {
       expect(verifyProof(text, { trust })).toMatchObject({
@@ -144,6 +154,62 @@ describe("a proof", () => {
         findings: [{ verdict: "MALFORMED" }],
         receipt: null,
       });
+    }
+  });
+});
+
+describe("openings", () => {
+  const disclosed = async (openings: "salt" | "text", ask: boolean) => {
+    const key = newKey();
+    const recorded = recording({ signer: fileSigner(key.path), hash: "commit-sha256", openings });
+    await recorded.call("add", "one");
+    await recorded.call("add", "two");
+    await recorded.close();
+    const dispatch = dispatchesIn(recorded.receipts)[1] as string;
+    const { made } = await proveDispatch(dispatch, recorded.root, { openings: ask });
+    return { proof: made as ReceiptProof, trust: key.verifierKey, root: recorded.root };
+  };
+
+  test("are disclosed only when asked for", async () => {
+    expect((await disclosed("text", false)).proof.openings).toEqual([]);
+    const { proof, trust, root } = await disclosed("text", true);
+    expect(proof.openings.map(({ field, text }) => [field, text])).toEqual([
+      ["args_hash", '{"count":2}'],
+      ["result_hash", '{"count":2}'],
+    ]);
+    expect(judge(proof, trust)).toMatchObject({ exitCode: 0, opened: ["args_hash", "result_hash"] });
+    await eraseSubject("two", { stateDir: root });
+    const { made } = await proveDispatch(JSON.parse(proof.line).dispatch_id, root, { openings: true });
+    expect(made?.openings).toEqual([]);
+  });
+
+  test("without a text open nothing by themselves, and the report says so", async () => {
+    const { proof, trust } = await disclosed("salt", true);
+    const report = judge(proof, trust);
+    expect(report).toMatchObject({ exitCode: 0, opened: [] });
+    expect(report.notChecked).toContain("what the hashes stand for whose opening holds a salt and no text");
+    const [{ hash, salt }] = proof.openings as readonly [OpeningLine];
+    expect(opensCommitment(hash, { salt, text: '{"count":2}' }, "args")).toBe(true);
+  });
+
+  test("that are of another text, salt, field, dispatch or hash contradict", async () => {
+    const { proof, trust } = await disclosed("text", true);
+    const [args, result] = proof.openings as readonly [OpeningLine, OpeningLine];
+    const spoiled: readonly OpeningLine[] = [
+      { ...args, text: '{"count":3}' },
+      { ...args, salt: result.salt },
+      { ...args, field: "result_hash" },
+      { ...args, hash: result.hash, salt: result.salt },
+      { ...args, text: null, hash: result.hash },
+      { ...args, dispatch_id: "01900000-0000-7000-8000-000000000000" },
+    ];
+    for (const opening of spoiled) {
+      const report = judge({ ...proof, openings: [opening] }, trust);
+      expect(report, JSON.stringify(opening)).toMatchObject({ exitCode: 1, opened: [] });
+      expect(report.findings.map(({ verdict }) => verdict)).toEqual(["OPENING_MISMATCH"]);
+    }
+    for (const none of [[args, args], [{ ...args, more: 1 }], [null]]) {
+      expect(judge({ ...proof, openings: none }, trust).findings[0]?.verdict).toBe("MALFORMED");
     }
   });
 });

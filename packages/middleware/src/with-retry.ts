@@ -147,7 +147,19 @@ function toPlans(options: RetryOptions): (call: ToolCall) => RetryPlan {
     key,
     budget: { left: budget ?? Number.POSITIVE_INFINITY },
   };
-  return ({ toolName }) => ({ ...shared, maxAttempts, backoffMs, ...ofTool(toolName) });
+  return ({ toolName }) => {
+    const own = ofTool(toolName);
+    return {
+      ...shared,
+      maxAttempts: countOr(own?.maxAttempts, 1, maxAttempts),
+      backoffMs: countOr(own?.backoffMs, 0, backoffMs),
+    };
+  };
+}
+
+/** A tool's own number where it is one: what a function answers at call time must not make a loop without end. */
+function countOr(value: number | undefined, least: number, otherwise: number): number {
+  return value !== undefined && Number.isSafeInteger(value) && value >= least ? value : otherwise;
 }
 
 function toLookup(

@@ -1,13 +1,15 @@
 /** The proof that a receipt stands in a log, as one JSON object: its line, what opens its hashes, and C2SP tlog-proof text. */
 
+import { canonicalFromText } from "@toolspan/canonical";
+import { isOpeningLine, type OpeningLine } from "../openings/opening-line.ts";
 import { isObject } from "../records/field.ts";
 
 /** What `proveDispatch` gives and `verifyProof` takes; for others it is enough to hash the line and check the proof. */
 export interface ReceiptProof {
   /** The receipt's line, byte for byte, without its newline. */
   readonly line: string;
-  /** What opens hashes of the receipt; none for plain ones, which anybody can compute. */
-  readonly openings: readonly never[];
+  /** What opens hashes of the receipt, one for each field at most; none for plain ones, which anybody can compute, and none unless asked for. */
+  readonly openings: readonly OpeningLine[];
   /** C2SP tlog-proof text with the head that covers the line. */
   readonly proof: string;
 }
@@ -44,18 +46,20 @@ export function parseTlogProof(text: string): TlogProof | null {
   return { index: Number(index), hashes, head: text.slice(blank + 2) };
 }
 
-/** Takes the JSON apart; null for what is no such object. */
+/** Takes the JSON apart; null for what is no such object, or holds a key twice. */
 export function parseReceiptProof(text: string): ReceiptProof | null {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = canonicalFromText(text); // a second key of the same name would show another line to other readers
   } catch {
     return null;
   }
   if (!isObject(value) || Object.keys(value).sort().join() !== "line,openings,proof") return null;
   const { line, openings, proof } = value;
   if (typeof line !== "string" || line.includes("\n") || typeof proof !== "string") return null;
-  return Array.isArray(openings) && openings.length === 0 ? { line, openings: [], proof } : null;
+  if (!Array.isArray(openings) || !openings.every(isOpeningLine)) return null;
+  const fields = new Set(openings.map(({ field }) => field));
+  return fields.size === openings.length ? { line, openings, proof } : null;
 }
 
 function isBase64(text: string, length?: number): boolean {
