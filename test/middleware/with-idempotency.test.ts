@@ -1,6 +1,6 @@
 // Laws of withIdempotency: the same call runs once, its success is given again, and nobody but the key says what is the same.
 import { plainHasher } from "@toolspan/canonical/hash";
-import { createDispatcher, diagnostics, type ToolCallInput, type ToolHandler } from "@toolspan/core";
+import { createDispatcher, defineLayer, diagnostics, type ToolCallInput, type ToolHandler } from "@toolspan/core";
 import {
   argsKey,
   type IdempotencyStore,
@@ -315,6 +315,53 @@ describe("calls that come at once", () => {
     expect(tool.runs()).toBe(1);
     tool.release("late");
     expect(await second).toMatchObject({ status: "ok", result: "late", replayed: true });
+  });
+});
+
+describe("a call that ends while its tool may still be running", () => {
+  const never: ToolHandler = () => new Promise(() => {});
+
+  it("gives those that wait its timeout, and starts the tool for none of them; a later call may run", async () => {
+    vi.useFakeTimers();
+    const recorder = outcomeRecorder();
+    const layers = [withIdempotency(argsKey(), fresh()), withTimeout({ maxMs: 30, onBreach: "abort" })];
+    const dispatch = createDispatcher([recorder, ...layers]);
+    const handler = vi.fn(never);
+    const calls = [1, 2, 3].map((i) => dispatch({ ...call, callId: `c${i}` }, handler));
+    await vi.advanceTimersByTimeAsync(30);
+    const results = await Promise.all(calls);
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(results.map(({ status, replayed = false, executed }) => [status, replayed, executed])).toEqual([
+      ["timeout", false, true],
+      ["timeout", false, false],
+      ["timeout", false, false],
+    ]);
+    expect(results.map(({ toolCallId }) => toolCallId)).toEqual(["c1", "c2", "c3"]);
+    expect(new Set(results.map(({ observation, errorCategory }) => `${observation} ${errorCategory}`)).size).toBe(1);
+    const leader = recorder.outcomes.find(({ result }) => result.executed)?.dispatch.id;
+    expect(results[1]?.audit?.metadata).toEqual({ shared_from: leader });
+    expect(recorder.outcomes.map(({ runs }) => runs[0]?.status).sort()).toEqual([
+      "joined_failure",
+      "joined_failure",
+      "unstored",
+    ]);
+    const later = await dispatch(call, () => "ran");
+    expect([later.status, later.executed]).toEqual(["ok", true]);
+  });
+
+  it("gives them the failure of a layer that breaks after the tool has run", async () => {
+    const breaking = defineLayer({
+      name: "breaking",
+      async call(given, next) {
+        await next(given);
+        throw new Error("broke");
+      },
+    });
+    const dispatch = createDispatcher([withIdempotency(oneKey, fresh()), breaking]);
+    const handler = vi.fn(async () => "paid");
+    const results = await Promise.all([1, 2, 3].map(() => dispatch(call, handler)));
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(results.map(({ status }) => status)).toEqual(new Array(3).fill("tool_middleware_exception"));
   });
 });
 

@@ -13,7 +13,8 @@ import {
 } from "@toolspan/core";
 import { checksFor, MAX_DELAY_MS } from "./assert-option.ts";
 import type { KeyFunction } from "./idempotency/args-key.ts";
-import { type IdempotencyStore, lruIdempotencyStore, type StoredResult } from "./idempotency/idempotency-store.ts";
+import { type FlightEnd, mayStillRun, sharedFailure } from "./idempotency/flight-end.ts";
+import { type IdempotencyStore, lruIdempotencyStore } from "./idempotency/idempotency-store.ts";
 import { type Landed, SingleFlight } from "./idempotency/single-flight.ts";
 import { checkStored, replayed, toStored } from "./idempotency/stored-result.ts";
 import { onAbort } from "./on-abort.ts";
@@ -36,13 +37,14 @@ const OPTIONS = ["ttlMs", "store", "namespace", "onStoreFailure"] as const;
 /** Outlives every layer, as a cache has to. */
 const sharedStore = lruIdempotencyStore();
 /** Layers that share a store share what is under way in it. */
-const flightsOf = new WeakMap<IdempotencyStore, SingleFlight<StoredResult>>();
+const flightsOf = new WeakMap<IdempotencyStore, SingleFlight<FlightEnd>>();
 
 /**
  * Runs a tool once for calls of the same key; the others get its result again, marked `replayed`.
  *
- * Only successes are kept. Calls that come while the first one runs wait for it: if it succeeds they get its result, if it
- * fails the next of them runs. What is kept is a copy; results without a canonical form, and streams, are not kept. The
+ * Only successes are kept. Calls that come while the first one runs wait for it: if it succeeds they get its result, if the
+ * tool fails the next of them runs. If it is given up (`timeout`, `aborted`) or a layer breaks, the tool may still be at it:
+ * those that wait get the same failure, `executed: false`, and only a later call may run. What is kept is a copy; results without a canonical form, and streams, are not kept. The
  * store never sees a key: it gets the SHA-256 of namespace, tool and key.
  *
  * @param keyFn Says which calls are the same; undefined lets a call through. `argsKey()` goes by session and arguments.
@@ -69,7 +71,7 @@ export function withIdempotency(keyFn: KeyFunction, options: IdempotencyOptions 
 
 interface Settings {
   readonly store: IdempotencyStore;
-  readonly flights: SingleFlight<StoredResult>;
+  readonly flights: SingleFlight<FlightEnd>;
   readonly ttlMs: number;
   readonly namespace: string;
   readonly runsBlind: boolean;
@@ -84,7 +86,7 @@ function toSettings(keyFn: KeyFunction, options: IdempotencyOptions): Settings {
   checks.oneOf("onStoreFailure", onStoreFailure, ["refuse", "run"]);
   checks.fn("store.get", store?.get);
   checks.fn("store.set", store?.set);
-  const flights = flightsOf.get(store) ?? new SingleFlight<StoredResult>();
+  const flights = flightsOf.get(store) ?? new SingleFlight<FlightEnd>();
   flightsOf.set(store, flights);
   return { store, flights, ttlMs, namespace, runsBlind: onStoreFailure === "run" };
 }
@@ -118,8 +120,13 @@ async function once(
       return failedResult(call, "aborted", "aborted", `tool ${call.toolName}: aborted while the same call was running`);
     }
     if (landed !== undefined) {
-      scope.report({ status: "joined", attributes: { replayed_from: landed.value.dispatchId } });
-      return replayed(structuredClone(landed.value), call);
+      const end = landed.value;
+      if ("failed" in end) {
+        scope.report({ status: "joined_failure", attributes: { shared_from: end.dispatchId } });
+        return sharedFailure(end, call);
+      }
+      scope.report({ status: "joined", attributes: { replayed_from: end.kept.dispatchId } });
+      return replayed(structuredClone(end.kept), call);
     }
   }
 }
@@ -130,7 +137,7 @@ async function run(
   call: ToolCall,
   next: Next,
   scope: LayerScope,
-  land: (entry: StoredResult) => void,
+  land: (end: FlightEnd) => void,
 ): Promise<ToolResult> {
   const found = await askStore(async () => checkStored(await store.get(key)), "get");
   if (found === "failed" && !runsBlind) {
@@ -139,17 +146,18 @@ async function run(
     return failedResult(call, "tool_middleware_exception", "idempotency_store_failed", text);
   }
   if (found !== "failed" && found !== undefined) {
-    land(found);
+    land({ kept: found });
     scope.report({ status: "hit", attributes: { replayed_from: found.dispatchId } });
     return replayed(structuredClone(found), call);
   }
   const result = await next(call);
   const entry = toStored(result, scope.dispatch.id);
   if (entry === undefined) {
+    if (mayStillRun(result)) land({ failed: result, dispatchId: scope.dispatch.id });
     scope.report({ status: "unstored" });
     return result;
   }
-  land(entry);
+  land({ kept: entry });
   const kept = await askStore(() => store.set(key, entry, ttlMs), "set");
   if (kept === "failed") scope.report({ status: "unstored" });
   else scope.report({ status: "miss" });
