@@ -441,6 +441,16 @@ describe("metrics", () => {
 });
 
 describe("options", () => {
+  test("beside a sink are refused when made, not ignored", () => {
+    const make = withAuditLog as (...given: readonly unknown[]) => unknown;
+    expect(() => make("local", { hash: "commit-sha256" })).toThrow(
+      expect.objectContaining({
+        code: "TOOLSPAN_INVALID_OPTION",
+        message: "withAuditLog: its only argument must be a sink, or options with sink, received more",
+      }),
+    );
+  });
+
   test.each<[string, unknown]>([
     ["cloud", "cloud"],
     ["both", { sink: "both" }],

@@ -20,7 +20,7 @@ export { stateRoot } from "./log/state-root.ts";
 export { type Erased, type EraseOptions, eraseSubject } from "./openings/erase-subject.ts";
 export type { OpenedField, OpeningLine } from "./openings/opening-line.ts";
 export type { SubjectOf } from "./openings/opening-store.ts";
-export { type MadeProof, proveDispatch } from "./prove/prove-dispatch.ts";
+export { type MadeProof, type ProveDispatchOptions, proveDispatch } from "./prove/prove-dispatch.ts";
 export type { ReceiptProof } from "./prove/receipt-proof.ts";
 export { type ProofReport, type VerifyProofOptions, verifyProof } from "./prove/verify-proof.ts";
 export type { Chain, Envelope } from "./records/envelope.ts";

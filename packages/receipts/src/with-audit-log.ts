@@ -74,9 +74,10 @@ const DEFAULT_FLUSH_TIMEOUT_MS = 10_000;
  *
  * @param sink A sink, or options.
  * @returns A recorder for `createDispatcher`; called by hand it throws TOOLSPAN_NOT_IN_DISPATCHER.
- * @throws TOOLSPAN_INVALID_OPTION when made, for an option that is not of these; TOOLSPAN_RECEIPT_STORE when made, if the receipt folder is not private, read-only, full or otherwise of no use; TOOLSPAN_SIGNING_KEY when made, if the key file is not there, readable by others or no Ed25519 key.
+ * @throws TOOLSPAN_INVALID_OPTION when made, for an option that is not of these or a second argument; TOOLSPAN_RECEIPT_STORE when made, if the receipt folder is not private, read-only, full or otherwise of no use; TOOLSPAN_SIGNING_KEY when made, if the key file is not there, readable by others or no Ed25519 key.
  */
-export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local"): AuditLog {
+export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local", ...more: readonly never[]): AuditLog {
+  if (more.length > 0) throw invalid("its only argument", "a sink, or options with sink", "more");
   const options = isSink(sink) ? { sink } : optionsOf(sink);
   const sinks = options.sinks ?? [options.sink ?? "local"];
   if (!Array.isArray(sinks) || sinks.length === 0) throw invalid("sinks", "a list of at least one sink", kindOf(sinks));

@@ -110,6 +110,7 @@ function addProve(program: Command, console: Console, end: End): void {
     .description("take one receipt out of a log, with the proof that it stands there")
     .argument("<dispatch id>", "the receipt's dispatch_id, as in its receipt_uri")
     .option("--dir <dir>", "state folder (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)")
+    .option("--openings", "disclose what opens its commitments, as far as it is kept")
     .option("--out <file>", "where the proof goes (default: standard output)")
     .option("--json", JSON_OPTION)
     .addHelpText(

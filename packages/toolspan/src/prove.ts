@@ -10,6 +10,7 @@ import { terminalText } from "./terminal-text.ts";
 
 export interface ProveOptions {
   readonly dir?: string;
+  readonly openings?: true;
   readonly out?: string;
   readonly json?: true;
 }
@@ -26,10 +27,14 @@ const WHY = {
  * @returns 0 with the proof; 1 where log and head disagree; 2 where there is no such receipt, or no head over it.
  * @throws CommandError where there is no such folder.
  */
-export async function prove(console: Console, dispatchId: string, { dir, out, json }: ProveOptions): Promise<ExitCode> {
+export async function prove(
+  console: Console,
+  dispatchId: string,
+  { dir, openings, out, json }: ProveOptions,
+): Promise<ExitCode> {
   const root = stateRoot(dir);
   if (!(await exists(root))) throw new CommandError(`${root}: no such file or folder`);
-  const found = await proveDispatch(dispatchId, root);
+  const found = await proveDispatch(dispatchId, root, { openings: openings === true });
   if (found.made === null) {
     if (json) console.out.write(`${JSON.stringify({ proof: null, reason: found.reason })}\n`);
     else console.err.write(`toolspan: ${terminalText(dispatchId)}: ${WHY[found.reason]}\n`);
@@ -40,7 +45,8 @@ export async function prove(console: Console, dispatchId: string, { dir, out, js
     console.out.write(text);
     return EXIT.ok;
   }
-  await writeFile(out, text);
+  // With openings it may hold arguments and result in clear.
+  await writeFile(out, text, { mode: openings ? 0o600 : 0o666 });
   const { file, line, signed } = found;
   const said = json
     ? JSON.stringify({ out, file, line, signed })

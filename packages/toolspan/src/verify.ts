@@ -97,13 +97,14 @@ function reportLines(report: VerifyReport, { paint }: Screen): readonly string[]
 }
 
 function proofLines(file: string, report: ProofReport, { paint }: Screen): readonly string[] {
-  const { receipt } = report;
+  const { receipt, opened } = report;
   const proved =
     receipt === null
       ? []
       : [
           `receipt ${receipt.dispatch_id}: ${receipt.tool_name}, ${receipt.status}, written ${receipt.emitted_at}`,
           `line ${receipt.chain.seq + 1} of log ${receipt.chain.log}`,
+          ...opened.map((field) => `${field} is opened: the text in the proof is what was hashed`),
         ];
   return [
     `${shade(report, paint)(paint.strong(report.verdict.replace("_", " ")))}  ${terminalText(file)}`,

@@ -1,6 +1,17 @@
 /** Wire record of an opening: what proves one committed hash, in a file that can be destroyed without the log. */
 
-import { isObject } from "../records/field.ts";
+import {
+  closed,
+  constant,
+  type Fields,
+  hex64,
+  isObject,
+  matching,
+  oneOf,
+  orNull,
+  text,
+  uuid,
+} from "../records/field.ts";
 
 /** Which hash of a receipt is opened. */
 export type OpenedField = "args_hash" | "executed_args_hash" | "result_hash";
@@ -16,6 +27,22 @@ export interface OpeningLine {
   readonly salt: string;
   /** What was hashed; null where only salts are kept. */
   readonly text: string | null;
+}
+
+const openingFields: Fields<OpeningLine> = {
+  record: constant("opening"),
+  schema_version: constant(1),
+  dispatch_id: uuid,
+  field: oneOf(["args_hash", "executed_args_hash", "result_hash"]),
+  hash: matching(/^commit-sha256:[0-9a-f]{64}$/),
+  salt: hex64,
+  text: orNull(text),
+};
+const openingObject = closed(openingFields);
+
+/** True for an opening with all its fields and no more. */
+export function isOpeningLine(value: unknown): value is OpeningLine {
+  return openingObject.accepts(value);
 }
 
 /** The line with its newline. */

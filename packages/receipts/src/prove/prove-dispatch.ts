@@ -6,6 +6,8 @@ import { headFiles } from "../log/head-files.ts";
 import { inclusionProof, MerkleTree } from "../log/merkle.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import { stateRoot } from "../log/state-root.ts";
+import { findOpenings } from "../openings/find-openings.ts";
+import type { LoggedReceipt } from "../records/record.ts";
 import { type Head, HeadReader } from "../verify/head-reader.ts";
 import { parseLine } from "../verify/parse-line.ts";
 import { readLines } from "../verify/read-lines.ts";
@@ -19,11 +21,17 @@ export type MadeProof =
       readonly reason: "not_found" | "no_head" | "damaged";
     };
 
+export interface ProveDispatchOptions {
+  /** Also discloses what opens the receipt's commitments, as far as it is kept; default false. */
+  readonly openings?: boolean;
+}
+
 interface Found {
   readonly file: string;
   readonly log: string;
   readonly index: number;
   readonly line: string;
+  readonly receipt: LoggedReceipt;
 }
 
 /**
@@ -33,8 +41,13 @@ interface Found {
  *
  * @param dir State root, or a folder of logs; default as for the logs.
  */
-export async function proveDispatch(dispatchId: string, dir?: string): Promise<MadeProof> {
-  const folder = folderOf(stateRoot(dir));
+export async function proveDispatch(
+  dispatchId: string,
+  dir?: string,
+  { openings: disclose = false }: ProveDispatchOptions = {},
+): Promise<MadeProof> {
+  const top = stateRoot(dir);
+  const folder = folderOf(top);
   const found = await find(folder, dispatchId);
   if (found === null) return { made: null, reason: "not_found" };
   const head = latestHead(folder, found.log);
@@ -45,7 +58,8 @@ export async function proveDispatch(dispatchId: string, dir?: string): Promise<M
   if (leaves.length < size * 32 || rootOf(size, leafAt) !== root) return { made: null, reason: "damaged" };
   const hashes = inclusionProof(found.index, size, leafAt);
   const text = Buffer.from(head.text, "latin1").toString("utf8");
-  const made = { line: found.line, openings: [], proof: tlogProofText({ index: found.index, hashes, head: text }) };
+  const openings = disclose ? await findOpenings(top, found.receipt) : [];
+  const made = { line: found.line, openings, proof: tlogProofText({ index: found.index, hashes, head: text }) };
   return { made, file: found.file, line: found.index + 1, signed: head.head.keyName !== null };
 }
 
@@ -65,7 +79,7 @@ async function find(folder: string, dispatchId: string): Promise<Found | null> {
       const { record, problem } = parseLine(line, false);
       if (problem !== null || record?.record !== "receipt" || record.dispatch_id !== dispatchId) return;
       const { log, seq } = record.chain;
-      if (seq === number - 1) found = { file, log, index: seq, line: line.bytes.toString("utf8") };
+      if (seq === number - 1) found = { file, log, index: seq, line: line.bytes.toString("utf8"), receipt: record };
     });
   }
   return found;

@@ -1,9 +1,12 @@
 /** `verifyProof`: checks a receipt's proof offline, with nothing but the proof and the keys that are trusted. */
 
+import { opensCommitment } from "@toolspan/canonical/hash";
 import { kindOf, ToolspanError } from "@toolspan/core";
 import { parseSignatureLine, SIGNATURE_START, type SignatureLine } from "../keys/signature-line.ts";
 import { type NamedCheckpoint, parseCheckpoint } from "../log/checkpoint.ts";
 import { isIncluded, leafHash } from "../log/merkle.ts";
+import { belongsTo } from "../openings/find-openings.ts";
+import type { OpenedField, OpeningLine } from "../openings/opening-line.ts";
 import type { LoggedReceipt } from "../records/record.ts";
 import { Authors } from "../verify/authors.ts";
 import { CHECKS, type Checks } from "../verify/checks.ts";
@@ -27,6 +30,8 @@ export interface ProofReport {
   readonly authenticity: Answer;
   readonly findings: readonly Finding[];
   readonly notChecked: readonly string[];
+  /** Hashes of the receipt that the proof opens with a text. */
+  readonly opened: readonly OpenedField[];
   /** What was proved; null unless the line stands under the head. */
   readonly receipt: LoggedReceipt | null;
 }
@@ -53,9 +58,10 @@ export function checkProof(text: string, trust: string | undefined, checks: Chec
   const parts = proof === null ? null : partsOf(proof);
   if (proof === null || parts === null) {
     findings.add("MALFORMED", PROOF, null, "it is no proof of a receipt: { line, openings, proof }");
-    return toReport(findings, null, trusted !== null);
+    return toReport(findings, { receipt: null, openings: [], trusted: trusted !== null });
   }
   const receipt = checkLine(proof.line, parts, findings);
+  if (receipt !== null) for (const opening of proof.openings) checkOpening(opening, receipt, findings);
   trusted?.report(findings);
   if (trusted === null) findings.add("NO_TRUST", PROOF, null, "it was not asked who has signed the head");
   else {
@@ -65,7 +71,7 @@ export function checkProof(text: string, trust: string | undefined, checks: Chec
     if (receipt !== null) authors.seesAlone(receipt);
     authors.judge(PROOF, findings);
   }
-  return toReport(findings, receipt, trusted !== null);
+  return toReport(findings, { receipt, openings: proof.openings, trusted: trusted !== null });
 }
 
 const PROOF = "proof";
@@ -111,8 +117,23 @@ function checkLine(text: string, { index, hashes, head }: Parts, findings: Findi
   return null;
 }
 
-function toReport(findings: Findings, receipt: LoggedReceipt | null, trusted: boolean): ProofReport {
+function checkOpening(opening: OpeningLine, receipt: LoggedReceipt, findings: Findings): void {
+  const { field, hash, salt, text } = opening;
+  const domain = field === "result_hash" ? "result" : "args";
+  if (belongsTo(opening, receipt) && (text === null || opensCommitment(hash, { salt, text }, domain))) return;
+  findings.add("OPENING_MISMATCH", PROOF, null, `its opening of ${field} does not open what stands in its line`);
+}
+
+interface ProofFacts {
+  readonly receipt: LoggedReceipt | null;
+  readonly openings: readonly OpeningLine[];
+  readonly trusted: boolean;
+}
+
+function toReport(findings: Findings, { receipt, openings, trusted }: ProofFacts): ProofReport {
   const { exitCode } = findings;
+  const refused = findings.has("PROOF_MISMATCH") || findings.has("OPENING_MISMATCH");
+  const texts = openings.filter(({ text }) => text !== null);
   return {
     exitCode,
     verdict: exitCode === 0 ? "PROVED" : exitCode === 1 ? "CONTRADICTION" : "CANNOT_SAY",
@@ -121,9 +142,11 @@ function toReport(findings: Findings, receipt: LoggedReceipt | null, trusted: bo
     findings: findings.problems,
     notChecked: [
       ...(trusted ? [] : ["who signed the head: anybody can make a log and prove a line of it"]),
+      ...(texts.length === openings.length ? [] : ["what the hashes stand for whose opening holds a salt and no text"]),
       "the other lines of the log, and whether there are newer ones",
       "whether what was recorded is true",
     ],
+    opened: receipt === null || refused ? [] : texts.map(({ field }) => field),
     receipt: findings.has("PROOF_MISMATCH") ? null : receipt,
   };
 }

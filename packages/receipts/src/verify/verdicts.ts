@@ -29,6 +29,7 @@ export type Verdict =
   | "BAD_SIGNATURE"
   | "KEY_EPOCH_VIOLATION"
   | "PROOF_MISMATCH"
+  | "OPENING_MISMATCH"
   | "MISSING_RECEIPT"
   | "LOST_LOG"
   | "EMPTY"
@@ -105,6 +106,7 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     "integrity",
     "A proof does not lead from its line to the root of its head, or the line belongs elsewhere.",
   ),
+  OPENING_MISMATCH: fact(1, "integrity", "An opening in a proof does not open the hash that stands in its line."),
   MISSING_RECEIPT: fact(1, "completeness", "A span names a durable receipt of this folder, and it is not there."),
   LOST_LOG: fact(1, "completeness", "There are heads of a log whose lines are not there."),
   EMPTY: fact(2, "integrity", "There is no receipt log here."),
