@@ -336,6 +336,23 @@ describe("a denial", () => {
     expect([(await ask({ toolArgs })).status, prompt.mock.calls.length]).toEqual(["ok", 2]);
   });
 
+  it("is final for calls that were being asked about when it came: an approval after it runs nothing", async () => {
+    const answer: ((yes: boolean) => void)[] = [];
+    const answers = Array.from({ length: 5 }, () => new Promise<boolean>((resolve) => answer.push(resolve)));
+    const { prompt, ask } = asking([...answers]);
+    const asked = answers.map((_, i) => ask({ callId: `c${i}` }));
+    await vi.waitUntil(() => prompt.mock.calls.length === 5);
+    answer[0]?.(false);
+    const first = await asked[0];
+    for (const resolve of answer.slice(1)) resolve(true);
+    const results = await Promise.all(asked);
+    expect(results.map(({ status, executed }) => [status, executed])).toEqual(
+      new Array(5).fill(["consent_denied", false]),
+    );
+    expect(results[4]?.audit?.consent).toEqual(first?.audit?.consent);
+    expect(results[4]?.audit?.layers?.[0]).toMatchObject({ status: "denied", attributes: { cause: "denied_before" } });
+  });
+
   it("does not give way to another reason for the same call, where that is said", async () => {
     const { prompt, ask } = asking([no, true], { ignoreArgs: ["reason"] });
     await ask({ toolArgs: { path: "/tmp/x", reason: "please" } });

@@ -40,7 +40,8 @@ export const autoApprove: ConsentPrompt = () => ({ approved: true, decidedBy: "a
  * contradictory ones, a prompt that throws, and one that is late. The approval holds for the arguments as they were when the
  * prompt was called: if a layer inside changes them (its own field and masks aside), the tool does not run.
  *
- * A denial is final for the same tool and arguments within the session (else the run): who asks again gets it again. That
+ * A denial is final for the same tool and arguments within the session (else the run): who asks again gets it again, and so
+ * does who was asking at the same time and is approved later. Arguments without a canonical form are asked about each time. It
  * goes for a person's or a policy's no and for a prompt that was late, not for one that broke.
  *
  * @param promptFn Gets the call; answers at once or later.
@@ -65,15 +66,15 @@ export function withConsent(promptFn: ConsentPrompt, options: ConsentOptions = {
       scope.bindArgs(plainDigest);
       const key = denials?.keyOf(call);
       const before = denials?.get(key);
-      if (before !== undefined) {
-        scope.report({ status: "denied", attributes: { cause: "denied_before" } });
-        return refuse(call, before);
-      }
+      if (before !== undefined) return refuseAgain(call, before, scope);
       const verdict = await askConsent(promptFn, call, promptTimeoutMs);
       if (verdict.cause === "aborted") {
         scope.report({ status: "aborted" });
         return failedResult(call, "aborted", "aborted", `tool ${call.toolName}: aborted before anybody consented`);
       }
+      // The same question may have been put more than once before the first answer: a no among them is final for all.
+      const meanwhile = verdict.approved ? denials?.get(key) : undefined;
+      if (meanwhile !== undefined) return refuseAgain(call, meanwhile, scope);
       const consent = toConsent(verdict, scope);
       if (verdict.approved) {
         scope.report({ status: "approved" });
@@ -101,6 +102,11 @@ function toConsent(verdict: Verdict, { dispatch }: LayerScope): Consent {
     decided_at: toRfc3339(clock, clock.now()),
     ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
   };
+}
+
+function refuseAgain(call: ToolCall, denial: Consent, scope: LayerScope): ToolResult {
+  scope.report({ status: "denied", attributes: { cause: "denied_before" } });
+  return refuse(call, denial);
 }
 
 function refuse(call: ToolCall, consent: Consent): ToolResult {
