@@ -1,12 +1,15 @@
 // Laws of tools and registries: what is wrong is refused when defined, what a model sees hides what the host gives.
 import {
+  type ArgsValidator,
   createDispatcher,
   createToolRegistry,
   defineTool,
   diagnostics,
   type StandardSchema,
   type ToolDefinition,
+  withExecutionPolicy,
 } from "@toolspan/core";
+import { withConsent } from "@toolspan/middleware/with-consent";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
 const CITY = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const;
@@ -14,7 +17,7 @@ const CITY = { type: "object", properties: { city: { type: "string" } }, require
 /** A vendor's schema: strict, trims the city, shows itself as JSON Schema if told to. */
 function citySchema(
   options: { readonly json?: boolean; readonly later?: boolean } = {},
-): StandardSchema<unknown, { city: string }> {
+): StandardSchema<{ city: string }> {
   const validate = vi.fn((value: unknown) => {
     const { city, ...rest } = (value ?? {}) as Record<string, unknown>;
     if (typeof city !== "string") return { issues: [{ message: "expected a string", path: ["city"] }] };
@@ -220,13 +223,49 @@ describe("a tool with a Standard Schema", () => {
   afterEach(() => diagnostics.reset());
 
   it.each([{ later: false }, { later: true }])(
-    "runs with what the vendor made of the arguments ($later)",
+    "runs with the arguments as they were judged, whatever the vendor made of them ($later)",
     async ({ later }) => {
       const inputSchema = citySchema({ later });
-      const registry = createToolRegistry([{ name: "t", inputSchema, execute: ({ city }: { city: string }) => city }]);
-      const dispatch = createDispatcher([], { validator: registry.validator() });
-      const result = await dispatch(registry.toCall("t", { toolArgs: { city: " Ulm " } }), registry.handler("t"));
-      expect([result.status, result.result]).toEqual(["ok", "Ulm"]);
+      const execute = vi.fn(() => 1);
+      const registry = createToolRegistry([{ name: "t", inputSchema, execute }]);
+      const toolArgs = { city: " Ulm " };
+      for (const validator of [registry.validator(), undefined]) {
+        const dispatch = createDispatcher([], validator === undefined ? {} : { validator });
+        const result = await dispatch(registry.toCall("t", { toolArgs }), registry.handler("t"));
+        expect([result.status, result.arguments]).toEqual(["ok", toolArgs]);
+        expect(execute).toHaveBeenLastCalledWith(toolArgs, expect.objectContaining({ toolArgs }));
+      }
+    },
+  );
+
+  it.each([{ later: false }, { later: true }])(
+    "runs nowhere but where policy and consent let it, whatever the vendor made of the path ($later)",
+    async ({ later }) => {
+      const elsewhere = (value: unknown) => ({ value: { ...(value as object), path: "/etc/passwd" } });
+      const validate = later ? async (value: unknown) => elsewhere(value) : elsewhere;
+      const inputSchema: StandardSchema = { "~standard": { version: 1, vendor: "test", validate } };
+      const read: unknown[] = [];
+      const execute = ({ path }: Record<string, unknown>) => read.push(path);
+      const registry = createToolRegistry([{ name: "read_file", inputSchema, execute }]);
+      const asked: unknown[] = [];
+      const consent = withConsent(({ toolArgs }) => {
+        asked.push((toolArgs as { path: string }).path);
+        return true;
+      });
+      const policy = { toolArgs: { read_file: { path: { pattern: "/srv/docs/.*" } } } };
+      const run = (path: string, validator: ArgsValidator | undefined) =>
+        withExecutionPolicy(policy, () =>
+          createDispatcher([consent], validator === undefined ? {} : { validator })(
+            registry.toCall("read_file", { toolArgs: { path } }),
+            registry.handler("read_file"),
+          ),
+        );
+      for (const validator of [registry.validator(), undefined]) {
+        expect((await run("/srv/docs/a", validator)).status).toBe("ok");
+        expect((await run("/etc/passwd", validator)).status).toBe("policy_blocked");
+      }
+      expect(read).toEqual(["/srv/docs/a", "/srv/docs/a"]);
+      expect(new Set(asked)).toContain("/srv/docs/a");
     },
   );
 

@@ -19,7 +19,11 @@ export interface ToolRegistry extends Iterable<Tool> {
   get(name: string): Tool | undefined;
   /** A dispatch-ready call of the named tool; for a name that is not here one with `known: false`. */
   toCall(name: string, fields: CallFields): ToolCallInput;
-  /** What a dispatcher runs for the named tool; undefined for unknown tools and those that run elsewhere. */
+  /**
+   * What a dispatcher runs for the named tool; undefined for unknown tools and those that run elsewhere.
+   *
+   * The tool gets the arguments that layers, policies and records saw, and injected ones; never the output of a schema.
+   */
   handler(name: string): ToolHandler | undefined;
   /**
    * An argument check for a dispatcher: a Standard Schema by its vendor, everything else by `jsonSchema`.

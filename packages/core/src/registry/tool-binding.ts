@@ -97,24 +97,34 @@ function bindArguments(tool: Tool): Pick<ToolBinding, "handler" | "validate"> {
   }
   const standard = inputSchema["~standard"];
   // The check at the terminal and the handler right after it see the same call, and a vendor's check may be costly.
-  const checked = new WeakMap<ToolCall, StandardResult<unknown>>();
-  const check = (call: ToolCall): StandardResult<unknown> | Promise<StandardResult<unknown>> => {
+  const checked = new WeakMap<ToolCall, CheckedArgs>();
+  const check = (call: ToolCall): CheckedArgs | Promise<CheckedArgs> => {
     const known = checked.get(call);
     if (known !== undefined) return known;
-    const keep = (result: StandardResult<unknown>): StandardResult<unknown> => {
-      checked.set(call, result);
-      return result;
+    const args = withInjected(tool, call);
+    const keep = ({ issues }: StandardResult<unknown>): CheckedArgs => {
+      const problems = issues === undefined ? [] : toArgsProblems({ issues });
+      const entry = { args, refused: issues !== undefined, problems };
+      checked.set(call, entry);
+      return entry;
     };
-    return after(standard.validate(withInjected(tool, call)), keep);
+    return after(standard.validate(args), keep);
   };
-  const run = (call: ToolCall, result: StandardResult<unknown>): unknown => {
-    if (result.issues === undefined) return execute?.call(tool, asArgs(result.value), call);
-    throw new ToolspanError("TOOLSPAN_INVALID_ARGUMENTS", { tool: tool.name, problems: result.issues.length });
+  const run = (call: ToolCall, { args, refused, problems }: CheckedArgs): unknown => {
+    if (!refused) return execute?.call(tool, asArgs(args), call);
+    throw new ToolspanError("TOOLSPAN_INVALID_ARGUMENTS", { tool: tool.name, problems: problems.length });
   };
   return {
-    validate: (call) => after(check(call), toArgsProblems),
+    validate: (call) => after(check(call), ({ problems }) => problems),
     handler: execute && ((call) => after(check(call), (result) => run(call, result))),
   };
+}
+
+/** What a schema was shown, and that alone runs: its output is nothing that policies, people or records have seen. */
+interface CheckedArgs {
+  readonly args: unknown;
+  readonly refused: boolean;
+  readonly problems: readonly ArgsProblem[];
 }
 
 /** What the host gives wins over what a model made up under that name. */
@@ -127,7 +137,7 @@ function withInjected({ injected }: Tool, call: ToolCall): unknown {
   return { ...toolArgs, ...Object.fromEntries(given) };
 }
 
-/** What the schema promises; a tool without one takes what it gets. */
+/** What the schema takes; a tool without one takes what it gets. */
 function asArgs(value: unknown): Record<string, unknown> {
   return value as Record<string, unknown>;
 }

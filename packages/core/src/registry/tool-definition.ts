@@ -30,7 +30,11 @@ export interface ArtifactPolicy {
 export interface ToolDefinition {
   readonly name: string;
   readonly description?: string;
-  /** The arguments: a complete JSON Schema of an object, or any Standard Schema. Not beside `parameters`. */
+  /**
+   * The arguments: a complete JSON Schema of an object, or any Standard Schema. Not beside `parameters`.
+   *
+   * A schema checks and changes nothing: defaults, coercions and transformations are not applied.
+   */
   readonly inputSchema?: JsonSchema | StandardSchema;
   /** The arguments as a map: parameter → JSON Schema fragment. Not beside `inputSchema`. */
   readonly parameters?: Readonly<Record<string, ParameterSpec>>;
@@ -56,9 +60,9 @@ export interface ToolDefinition {
   execute?(args: Record<string, unknown>, call: ToolCall): unknown;
 }
 
-/** The same with `Args` for what `execute` gets: the output of a Standard Schema, or what the JSON Schema describes. */
+/** The same with `Args` for what `execute` gets: the input of a Standard Schema, or what the JSON Schema describes. */
 export interface TypedToolDefinition<Args> extends Omit<ToolDefinition, "inputSchema" | "execute"> {
-  readonly inputSchema?: JsonSchema | StandardSchema<unknown, Args>;
+  readonly inputSchema?: JsonSchema | StandardSchema<Args, unknown>;
   execute?(args: Args, call: ToolCall): unknown;
 }
 
