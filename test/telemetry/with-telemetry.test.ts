@@ -84,6 +84,16 @@ test.each<[string, unknown]>([
   expect((thrown as Error).message).toMatch(/^withTelemetry: .+ must be .+, received .+$/);
 });
 
+test("options beside a sink are refused when made, not ignored", () => {
+  const make = withTelemetry as (...given: readonly unknown[]) => unknown;
+  expect(() => make("otel", { captureContent: false })).toThrow(
+    expect.objectContaining({
+      code: "TOOLSPAN_INVALID_OPTION",
+      message: "withTelemetry: its only argument must be a sink, or options with sink, received more",
+    }),
+  );
+});
+
 test("called by hand it refuses", () => {
   expect(() => withTelemetry("noop")(undefined as never, undefined as never, undefined as never)).toThrow(
     expect.objectContaining({ code: "TOOLSPAN_NOT_IN_DISPATCHER" }),

@@ -1,6 +1,7 @@
 /** `withTelemetry`: one entry in the list of layers that makes every dispatch a span. */
 
 import { type ObserverCaller, observerCaller } from "@toolspan/core";
+import { invalid } from "./observer/options-check.ts";
 import { silentObserver } from "./observer/silent-observer.ts";
 import { OBSERVER_NAME, TelemetryObserver } from "./observer/telemetry-observer.ts";
 import { checkArgument, type TelemetryArgument } from "./observer/telemetry-options.ts";
@@ -17,9 +18,10 @@ import { toSetup } from "./observer/telemetry-setup.ts";
  * @param argument A function of the span record; `"otel"`, `"stderr"`, `"jsonl"`, `"noop"`; a sink; or options with `sink` or
  * `sinks`. A second `withTelemetry` in one list adds its sinks to the first.
  * @returns An observer for the list of `createDispatcher`; called by hand it throws TOOLSPAN_NOT_IN_DISPATCHER.
- * @throws TOOLSPAN_INVALID_OPTION when made, for an unknown or wrong option; TOOLSPAN_MISSING_PEER for `"langfuse"`.
+ * @throws TOOLSPAN_INVALID_OPTION when made, for an unknown or wrong option or a second argument; TOOLSPAN_MISSING_PEER for `"langfuse"`.
  */
-export function withTelemetry(argument: TelemetryArgument): ObserverCaller {
+export function withTelemetry(argument: TelemetryArgument, ...more: readonly never[]): ObserverCaller {
+  if (more.length > 0) throw invalid("withTelemetry", "its only argument", "a sink, or options with sink", "more");
   const checked = checkArgument(argument);
   const setup = toSetup(checked);
   return observerCaller(
