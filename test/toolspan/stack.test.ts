@@ -63,7 +63,7 @@ describe("of a bad order", () => {
     ],
     [
       "[cache, redaction]",
-      "error cache_outside_redaction: with_idempotency keys and stores what with_redaction has not masked on the way in; put with_redaction outside with_idempotency",
+      "error cache_outside_redaction: with_idempotency makes keys of arguments that with_redaction has not masked yet; put with_redaction outside with_idempotency, unless what it stores must be masked results",
     ],
     [
       "[retry, consent]",

@@ -35,7 +35,7 @@ const ORDER_RULES: readonly OrderRule[] = [
     outer: (traits) => traits.caches === true,
     inner: (traits) => traits.redacts === true,
     message: (outer, inner) =>
-      `${outer} keys and stores what ${inner} has not masked on the way in; put ${inner} outside ${outer}`,
+      `${outer} makes keys of arguments that ${inner} has not masked yet; put ${inner} outside ${outer}, unless what it stores must be masked results`,
   },
   {
     rule: "retry_outside_decider",
