@@ -141,8 +141,8 @@ class ValueMask {
     }
     if (typeof name !== "string") return undefined;
     const stand = this.#masker.under(name, value);
-    if (stand !== undefined || !VALUE_FIELDS.has(name)) return stand;
-    const said = parts.find((part) => NAME_FIELDS.has(part.name) && typeof part.value === "string");
+    if (stand !== undefined || !VALUE_FIELDS.has(name.toLowerCase())) return stand;
+    const said = parts.find((part) => isNameField(part.name) && typeof part.value === "string");
     return said === undefined ? undefined : this.#masker.under(said.value as string, value);
   }
 
@@ -205,6 +205,10 @@ function textOf(object: object): string | undefined {
   if (object instanceof ArrayBuffer) return new TextDecoder("latin1").decode(object);
   if (!ArrayBuffer.isView(object)) return undefined;
   return new TextDecoder("latin1").decode(new Uint8Array(object.buffer, object.byteOffset, object.byteLength));
+}
+
+function isNameField(name: unknown): boolean {
+  return typeof name === "string" && NAME_FIELDS.has(name.toLowerCase());
 }
 
 function isObject(value: unknown): value is object {

@@ -32,6 +32,14 @@ const CERTAIN = [
   "cvc",
 ];
 
+/** What stands under `pass` when it is no password. */
+const VERDICTS = /^(?:true|false|yes|no|ok|none|pass(?:ed)?|fail(?:ed)?)$/i;
+
+/** True for `pass`, `DB_PASS`, `dbPass`; not for `bypass` and `compass`. */
+export function isPassName(name: string): boolean {
+  return /(?:^|[^A-Za-z0-9])(?:pass|Pass|PASS)$|[a-z0-9]Pass$/.test(name);
+}
+
 /** Under a name that ends so a secret may stand: it is one if it looks random. */
 const LIKELY = ["token", "credential", "credentials", "sessionid", "signature", "auth", "otp", "sid"];
 
@@ -59,6 +67,7 @@ export function isSecretUnder(name: string, value: string | number | bigint): bo
   const folded = foldName(name);
   if (typeof value !== "string") return NUMERIC.some((ending) => folded.endsWith(ending));
   if (CERTAIN.some((ending) => folded.endsWith(ending))) return true;
+  if (isPassName(name)) return !VERDICTS.test(value);
   if (!LIKELY.some((ending) => folded.endsWith(ending)) || CURSORS.some((ending) => folded.endsWith(ending)))
     return false;
   return looksRandom(value, 12);
