@@ -126,7 +126,7 @@ describe("a call that gives a reason", () => {
     ["stripped, in a parameters map", {}, { parameters: { q: { type: "string", required: true } } }, { q: "x" }],
     ["stripped, without any schema", {}, {}, { q: "x" }],
     ["stripped, before a strict Standard Schema", {}, { inputSchema: strict }, { q: "x" }],
-    ["kept, yet hidden from a strict Standard Schema", { strip: false }, { inputSchema: strict }, { q: "x" }],
+    ["kept, past a strict Standard Schema", { strip: false }, { inputSchema: strict }, { q: "x", reason: "to test" }],
   ])("is never refused by the schema that asked for it: %s", async (_, options, definition, handlerArgs) => {
     const { result, execute } = await callTool(options, { q: "x", reason: "to test" }, definition as never);
     expect([result.status, result.error]).toEqual(["ok", null]);

@@ -63,7 +63,7 @@ describe("of a bad order", () => {
     ],
     [
       "[cache, redaction]",
-      "error cache_outside_redaction: with_idempotency makes keys of arguments that with_redaction has not masked yet; put with_redaction outside with_idempotency, unless what it stores must be masked results",
+      "error cache_outside_redaction: with_idempotency makes keys of arguments that with_redaction has not masked, though it stores masked results; put with_redaction outside with_idempotency",
     ],
     [
       "[retry, consent]",

@@ -35,7 +35,7 @@ const ORDER_RULES: readonly OrderRule[] = [
     outer: (traits) => traits.caches === true,
     inner: (traits) => traits.redacts === true,
     message: (outer, inner) =>
-      `${outer} makes keys of arguments that ${inner} has not masked yet; put ${inner} outside ${outer}, unless what it stores must be masked results`,
+      `${outer} makes keys of arguments that ${inner} has not masked, though it stores masked results; put ${inner} outside ${outer}`,
   },
   {
     rule: "retry_outside_decider",
