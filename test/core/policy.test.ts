@@ -162,6 +162,8 @@ describe("an execution policy", () => {
     [{ toolArgs: { t: { a: { pattern: "a)|(b" } } } }, "toolArgs.t.a.pattern"],
     [{ toolArgs: { t: { a: { oneOf: "x" } } } }, "toolArgs.t.a.oneOf"],
     [{ toolArgs: { t: { a: null } } }, "toolArgs.t.a"],
+    [{ toolArgs: { t: { a: /src/ } } }, "toolArgs.t.a"],
+    [{ toolArgs: { t: { a: { patern: "src" } } } }, "toolArgs.t.a"],
     [{ stage: 1 }, "stage"],
   ])("refuses %j when entered, naming the option", (policy, option) => {
     expect(() => withExecutionPolicy(policy as ExecutionPolicy, () => {})).toThrowError(

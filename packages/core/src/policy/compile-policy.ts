@@ -155,8 +155,13 @@ function rankOf(option: string, level: SideEffectLevel): number {
   return rank;
 }
 
+const CONSTRAINT_KEYS: ReadonlySet<string> = new Set(["oneOf", "pattern"]);
+
 function compileConstraint(option: string, constraint: ArgConstraint): (value: unknown) => boolean {
   assertObject(option, constraint);
+  const isConstraint =
+    !(constraint instanceof RegExp) && Object.keys(constraint).every((key) => CONSTRAINT_KEYS.has(key));
+  if (!isConstraint) throw invalid(option, "an object of oneOf and pattern alone", constraint); // a misspelt one would constrain nothing
   const { oneOf, pattern } = constraint;
   if (oneOf !== undefined && !Array.isArray(oneOf)) throw invalid(`${option}.oneOf`, "an array", oneOf);
   const values: ReadonlySet<unknown> | undefined = oneOf && new Set(oneOf);
