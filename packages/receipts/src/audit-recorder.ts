@@ -103,6 +103,7 @@ export class AuditRecorder implements Recorder {
 
   /** Undefined when nothing was committed to; else resolves once everything that this receipt refers to is durable. */
   #keepOpenings(outcome: DispatchOutcome): Promise<void> | undefined {
+    if (outcome.dispatch.hasher?.mode !== "commit-sha256") return undefined;
     return this.#options.openings.keep(outcome.dispatch, {
       args_hash: outcome.dispatch.argsDigest,
       executed_args_hash: outcome.executedArgs,
@@ -144,15 +145,15 @@ export class AuditRecorder implements Recorder {
   }
 
   #recordNow(outcome: DispatchOutcome): RecorderReply {
-    const written: WrittenReceipt[] = [];
+    let first: WrittenReceipt | undefined;
     for (const local of this.#options.locals) {
       try {
-        written.push(local.write(outcome));
+        const written = local.write(outcome);
+        first ??= written;
       } catch (error) {
         this.#lose(1, error);
       }
     }
-    const [first] = written;
     if (this.#options.functions.length > 0) {
       this.#mirror(first, outcome).catch((error: unknown) => this.#lose(1, error));
     }

@@ -2,7 +2,7 @@
 
 import { canonicalJson } from "@toolspan/canonical";
 import { type AuditBlob, type Clock, type LayerRun, toLayerRecord } from "@toolspan/core";
-import { fitText, jsonText, wordText } from "./json-text.ts";
+import { fitText, jsonText, remembered, wordText } from "./json-text.ts";
 import { millisecondsText } from "./milliseconds-text.ts";
 
 /** Most bytes the audit blob takes in a line; the other fields together stay below the rest. */
@@ -107,16 +107,21 @@ function fullLayerText(run: LayerRun, clock: Clock): string {
 }
 
 function compactText(runs: readonly LayerRun[]): string {
-  let text = "[";
+  let text = "";
   for (let i = 0; i < runs.length; i++) {
-    const run = runs[i] as LayerRun;
-    text += i === 0 ? compactLayerText(run) : `,${compactLayerText(run)}`;
+    const { name, selfTime, status } = runs[i] as LayerRun;
+    text += i === 0 ? firstNamed(name) : furtherNamed(name);
+    text += millisecondsText(selfTime) + withStatus(status);
   }
   return `${text}]`;
 }
 
+const firstNamed = remembered('[{"name":', ',"self_time_ms":');
+const furtherNamed = remembered(',{"name":', ',"self_time_ms":');
+const withStatus = remembered(',"status":', "}");
+
 function compactLayerText({ name, selfTime, status }: LayerRun): string {
-  return `{"name":${wordText(name)},"self_time_ms":${millisecondsText(selfTime)},"status":${wordText(status)}}`;
+  return `{"name":${wordText(name)},"self_time_ms":${millisecondsText(selfTime)}${withStatus(status)}`;
 }
 
 /** A clock of somebody else's may run backwards; a record may not. */

@@ -12,17 +12,23 @@ export function jsonText(value: string): string {
 
 const MAX_WORDS = 1024;
 const MAX_WORD_LENGTH = 64;
-const words = new Map<string, string>();
 
-/** The same for words of which there are few, as layer names and statuses: each is written once. */
-export function wordText(word: string): string {
-  const known = words.get(word);
-  if (known !== undefined) return known;
-  if (words.size >= MAX_WORDS) words.clear();
-  const text = jsonText(word);
-  if (word.length <= MAX_WORD_LENGTH) words.set(word, text);
-  return text;
+/** Writes text around a word of which there are few, as layer names and statuses: around each of them once. */
+export function remembered(before: string, after: string): (word: string) => string {
+  const texts = new Map<string, string>();
+  return (word) => {
+    const known = texts.get(word);
+    if (known !== undefined) return known;
+    if (texts.size >= MAX_WORDS) texts.clear();
+    // Joined, not added up: a sum stays in pieces, which every line would put together again.
+    const text = [before, jsonText(word), after].join("");
+    if (word.length <= MAX_WORD_LENGTH) texts.set(word, text);
+    return text;
+  };
 }
+
+/** The JSON string of such a word. */
+export const wordText: (word: string) => string = remembered("", "");
 
 export function wordTextOrNull(word: string | null): string {
   return word === null ? "null" : wordText(word);

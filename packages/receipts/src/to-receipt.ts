@@ -38,6 +38,7 @@ export function toReceipt(
   const { call, clock, trace } = dispatch;
   const { turn } = call;
   const audit = fitAudit(result.audit, runs, clock, layers, uri);
+  const argsHash = hashOf(dispatch.argsDigest);
   const cut = new Cut();
   return {
     record: "receipt",
@@ -62,8 +63,8 @@ export function toReceipt(
     error_category: cut.text("error_category", result.errorCategory),
     started_at: toRfc3339(clock, dispatch.startedAt),
     durationText: millisecondsText(outcome.endedAt - dispatch.startedAt),
-    args_hash: hashOf(dispatch.argsDigest),
-    executed_args_hash: hashOf(outcome.executedArgs),
+    args_hash: argsHash,
+    executed_args_hash: outcome.executedArgs === dispatch.argsDigest ? argsHash : hashOf(outcome.executedArgs),
     args_redacted: cut.list("args_redacted", dispatch.argsDigest?.redacted ?? NONE),
     result_hash: hashOf(outcome.resultDigest()),
     auditText: audit.text,
@@ -79,26 +80,26 @@ export function toReceipt(
 
 /** Keeps free text within its size and remembers which fields were cut. */
 export class Cut {
-  #names: readonly string[] = NONE;
+  private cut: readonly string[] = NONE;
 
   /** JSON Pointers of what was cut, here and elsewhere; a long list ends with the pointer to the whole. */
   names(elsewhere: readonly string[] = NONE): readonly string[] {
-    if (elsewhere.length === 0) return this.#names;
-    const names = [...this.#names, ...elsewhere];
+    if (elsewhere.length === 0) return this.cut;
+    const names = [...this.cut, ...elsewhere];
     return names.length <= MAX_NAMES ? names : [...names.slice(0, MAX_NAMES), ""];
   }
 
   text(field: string, value: unknown): string | null {
     if (typeof value !== "string") return null;
     const fitted = fitText(value);
-    if (fitted !== value) this.#names = [...this.#names, `/${field}`];
+    if (fitted !== value) this.cut = [...this.cut, `/${field}`];
     return fitted;
   }
 
   list(field: string, values: readonly string[]): readonly string[] {
     if (values.length === 0) return NONE;
     const fitted = values.slice(0, MAX_REDACTED).map((value) => fitText(value, 64));
-    if (values.some((value, i) => fitted[i] !== value)) this.#names = [...this.#names, `/${field}`];
+    if (values.some((value, i) => fitted[i] !== value)) this.cut = [...this.cut, `/${field}`];
     return fitted;
   }
 }
@@ -110,18 +111,20 @@ export function hashOf(digest: Digest | null): string | null {
 }
 
 const HEX = /^[0-9a-f]+$/;
-
 /** All-zero ids are OpenTelemetry's word for none. */
+const NO_TRACE = "0".repeat(32);
+const NO_SPAN = "0".repeat(16);
+
 export function traceIdOf(trace: TraceRef | null): string | null {
-  return trace === null ? null : hexOrNull(trace.traceId, 32);
+  return trace === null ? null : hexOrNull(trace.traceId, NO_TRACE);
 }
 
 export function spanIdOf(trace: TraceRef | null): string | null {
-  return trace === null ? null : hexOrNull(trace.spanId, 16);
+  return trace === null ? null : hexOrNull(trace.spanId, NO_SPAN);
 }
 
-function hexOrNull(id: string, length: number): string | null {
-  return id.length === length && HEX.test(id) && !/^0+$/.test(id) ? id : null;
+function hexOrNull(id: string, none: string): string | null {
+  return id.length === none.length && id !== none && HEX.test(id) ? id : null;
 }
 
 /** What `withRequiredReason` put where it puts it, or what a layer of the user's own calls `reason`. */

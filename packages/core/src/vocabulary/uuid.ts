@@ -13,20 +13,36 @@ let used = 0;
  * @source RFC 9562, section 5.7
  */
 export function uuidv7(): string {
-  const bytes = takeRandom();
-  const millis = Date.now().toString(16).padStart(12, "0");
-  const hex = (offset: number): string => HEX[bytes[offset] as number] as string;
-  const version = HEX[0x70 | ((bytes[0] as number) & 0x0f)] as string;
-  const variant = HEX[0x80 | ((bytes[2] as number) & 0x3f)] as string;
-  return `${millis.slice(0, 8)}-${millis.slice(8)}-${version}${hex(1)}-${variant}${hex(3)}-${hex(4)}${hex(5)}${hex(6)}${hex(7)}${hex(8)}${hex(9)}`;
+  const at = takeRandom();
+  const version = HEX[0x70 | ((pool[at] as number) & 0x0f)] as string;
+  const variant = HEX[0x80 | ((pool[at + 2] as number) & 0x3f)] as string;
+  const tail = hex(at + 4) + hex(at + 5) + hex(at + 6) + hex(at + 7) + hex(at + 8) + hex(at + 9);
+  return `${timeText(Date.now())}-${version}${hex(at + 1)}-${variant}${hex(at + 3)}-${tail}`;
 }
 
-/** One call into the random source serves hundreds of ids. */
-function takeRandom(): Uint8Array {
+let lastMillis = Number.NaN;
+let lastText = "";
+
+/** The first twelve digits; written once for all ids of a millisecond. */
+function timeText(millis: number): string {
+  if (millis !== lastMillis) {
+    const digits = millis.toString(16).padStart(12, "0");
+    lastText = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+    lastMillis = millis;
+  }
+  return lastText;
+}
+
+function hex(at: number): string {
+  return HEX[pool[at] as number] as string;
+}
+
+/** Where in the pool the next random bytes are; one call into the random source serves hundreds of ids. */
+function takeRandom(): number {
   if (used + RANDOM_BYTES > pool.length) {
     pool = crypto.getRandomValues(new Uint8Array(POOL_BYTES));
     used = 0;
   }
   used += RANDOM_BYTES;
-  return pool.subarray(used - RANDOM_BYTES, used);
+  return used - RANDOM_BYTES;
 }

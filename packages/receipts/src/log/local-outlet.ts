@@ -18,11 +18,24 @@ export interface LocalOutletOptions extends LocalLogsOptions {
 }
 
 /** A receipt that stands in a log, not yet durable. */
-export interface WrittenReceipt {
+export class WrittenReceipt {
   readonly line: string;
-  readonly log: string;
   readonly uri: string;
-  durable(): Promise<void>;
+  private readonly writer: SegmentWriter;
+
+  constructor(line: string, uri: string, writer: SegmentWriter) {
+    this.line = line;
+    this.uri = uri;
+    this.writer = writer;
+  }
+
+  get log(): string {
+    return this.writer.log;
+  }
+
+  durable(): Promise<void> {
+    return this.writer.durable();
+  }
 }
 
 export class LocalOutlet {
@@ -138,6 +151,6 @@ export class LocalOutlet {
   #append(writer: SegmentWriter, draft: ReceiptDraft, uri: string): WrittenReceipt {
     const line = receiptLine(draft, writer.next());
     writer.addReceipt(line);
-    return { line, log: writer.log, uri, durable: () => writer.durable() };
+    return new WrittenReceipt(line, uri, writer);
   }
 }
