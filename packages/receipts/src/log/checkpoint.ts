@@ -47,9 +47,15 @@ export function parseCheckpoint(origin: string, size: string, root: string): Nam
   return { log, size: Number(size), root: bytes.toString("hex"), keyName: name === UNSIGNED ? null : name };
 }
 
-/** True when `text`, read as Latin-1, is the beginning of a head of `log`: what a writer that died while writing it leaves. */
-export function isTornCheckpoint(text: string, log: string): boolean {
+/** True when `text`, read as Latin-1, is the beginning of a head of `log`: what a writer that died while writing it leaves. `origins` are those that it gives, null when that is not known. */
+export function isTornCheckpoint(text: string, log: string, origins: readonly string[] | null = null): boolean {
   const [origin = "", size, root, blank, signature, ...more] = text.split("\n");
+  if (
+    origins !== null &&
+    !origins.some((known) => (size === undefined ? known.startsWith(origin) : known === origin))
+  ) {
+    return false;
+  }
   if (size === undefined) return isTornOrigin(origin, log);
   const slash = origin.lastIndexOf("/");
   if (slash < 1 || origin.slice(slash + 1) !== log || more.length > 0) return false;

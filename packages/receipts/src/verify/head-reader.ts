@@ -34,6 +34,7 @@ export type HeadEntry =
 export class HeadReader {
   readonly #fd: number;
   readonly #log: string;
+  readonly #origins: readonly string[] | null;
   readonly #lines: string[] = [];
   /** Bytes still to read: a head that is written while lines are read vouches for lines that were not there yet. */
   #left: number;
@@ -41,7 +42,9 @@ export class HeadReader {
   #ended = false;
   #number = 1;
 
-  constructor(path: string, log: string) {
+  /** @param origins Origins of the log's writer; null when they are not known. */
+  constructor(path: string, log: string, origins: readonly string[] | null = null) {
+    this.#origins = origins;
     this.#fd = openRegular(path);
     this.#log = log;
     this.#left = fstatSync(this.#fd).size;
@@ -104,7 +107,7 @@ export class HeadReader {
     this.#lines.length = 0;
     this.#rest = "";
     if (left === "") return null;
-    return { kind: isTornCheckpoint(left, this.#log) ? "torn" : "damaged", line };
+    return { kind: isTornCheckpoint(left, this.#log, this.#origins) ? "torn" : "damaged", line };
   }
 
   /** Goes on at the next line that begins an entry. */

@@ -39,6 +39,8 @@ export interface HeadWatchOptions {
   /** A file's name as findings give it. */
   readonly label: (file: string) => string;
   readonly log: string;
+  /** Origins of its heads, as its first line says; null when that is not there. */
+  readonly origins: readonly string[] | null;
   readonly claims: readonly Claim[];
   readonly checks: Checks;
   /** Judges who signed; null when nobody asks. */
@@ -76,7 +78,7 @@ export class HeadWatch {
   readonly #single: Voucher[];
   #entry: Voucher | null = null;
 
-  constructor({ folder, label, log, claims, checks, authors }: HeadWatchOptions) {
+  constructor({ folder, label, log, origins, claims, checks, authors }: HeadWatchOptions) {
     const { all, latest } = headFiles(log);
     this.allName = label(all);
     this.latestName = label(latest);
@@ -95,7 +97,7 @@ export class HeadWatch {
     if (this.hasLatest) this.#readLatest(join(folder, latest), log);
     this.#single.sort((a, b) => a.size - b.size);
     this.hasAll = existsSync(join(folder, all));
-    this.#reader = this.hasAll ? this.#openAll(join(folder, all), log) : null;
+    this.#reader = this.hasAll ? this.#openAll(join(folder, all), log, origins) : null;
     this.#advance();
     // A log may have been seen before its first line was there.
     this.reached(0, () => EMPTY_ROOT);
@@ -154,9 +156,9 @@ export class HeadWatch {
     this.nextSize = Math.min(this.#entry?.size ?? Infinity, this.#single[0]?.size ?? Infinity);
   }
 
-  #openAll(path: string, log: string): HeadReader | null {
+  #openAll(path: string, log: string, origins: readonly string[] | null): HeadReader | null {
     try {
-      return new HeadReader(path, log);
+      return new HeadReader(path, log, origins);
     } catch {
       this.#damage(this.allName, 1, "it cannot be read");
       return null;

@@ -20,6 +20,8 @@ export interface LogCheckOptions {
   readonly file: string;
   /** Null when no line says which log it is. */
   readonly log: string | null;
+  /** Origins of its heads; null when they are not known. */
+  readonly origins: readonly string[] | null;
   readonly claims: readonly Claim[];
   readonly label: (file: string) => string;
   readonly checks: Checks;
@@ -69,8 +71,8 @@ class LogCheck {
   constructor(options: LogCheckOptions) {
     this.#options = options;
     this.#file = options.label(options.file);
-    const { folder, label, log, claims, checks, findings, authors } = options;
-    this.#watch = new HeadWatch({ folder, label, log: log ?? "", claims, checks, authors });
+    const { folder, label, log, origins, claims, checks, findings, authors } = options;
+    this.#watch = new HeadWatch({ folder, label, log: log ?? "", origins, claims, checks, authors });
     this.#blames = new Blames(findings, this.#file);
     this.#order = new ChainOrder(log, checks, this.#blames);
   }

@@ -2,11 +2,13 @@
 
 import { closeSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { originOf } from "../log/checkpoint.ts";
 import { parseFileName } from "../log/file-name.ts";
 import { leafHash } from "../log/merkle.ts";
 import { MAX_LINE_BYTES } from "../records/envelope.ts";
 import type { LogRecord } from "../records/record.ts";
 import { MAX_RECOVERIES } from "../records/recovery.ts";
+import type { SegmentOpen } from "../records/segment-open.ts";
 import { parseLine } from "./parse-line.ts";
 import { openRegular } from "./read-lines.ts";
 
@@ -26,6 +28,8 @@ export interface SurveyedLog {
   /** Null when no line says it. */
   readonly log: string | null;
   readonly opened: string;
+  /** Origins that its writer gives to heads, unsigned and signed; null when no first line says it. */
+  readonly origins: readonly string[] | null;
   /** The log before it. */
   readonly previous: { readonly file: string; readonly log: string | null } | null;
 }
@@ -61,10 +65,17 @@ export function surveyLogs(folder: string, files: readonly string[], label: (fil
       file,
       log: mostNamed(records.map(({ chain }) => chain?.log ?? null)),
       opened: opening?.emitted_at ?? "",
+      origins: opening?.record === "segment_open" ? originsOf(opening) : null,
       previous: opening?.record === "segment_open" ? opening.previous : null,
     };
   });
   return { logs: logs.sort(byAge), claims };
+}
+
+function originsOf({ chain: { log }, verifier_key }: SegmentOpen): readonly string[] {
+  const name = verifier_key?.split("+", 1)[0];
+  const origins = name === undefined ? [originOf(log)] : [originOf(log), originOf(log, name)];
+  return origins.map((origin) => Buffer.from(origin).toString("latin1")); // as files of heads are read
 }
 
 /** Claims are kept by the log they are about, or by its file where it had no readable line. */

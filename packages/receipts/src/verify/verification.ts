@@ -125,13 +125,14 @@ export class Verification {
     const { strict = false, allowOpen = null, onProgress } = this.#options;
     const totalBytes = sizeOf(scope.folder, scope.files);
     this.#dispatches = new Dispatches(this.#findings, totalBytes, this.#maxSlots);
-    for (const [index, { file, log }] of logs.entries()) {
+    for (const [index, { file, log, origins }] of logs.entries()) {
       const authors = this.#trust === null ? null : new Authors(this.#trust, this.#checks);
       try {
         const checked = await checkLog({
           folder: scope.folder,
           file,
           log,
+          origins,
           claims: claimsOn(survey, file, log),
           label,
           checks: this.#checks,
