@@ -30,7 +30,8 @@ export function handNestedSpans(tracer, template, layer, handler) {
           span.setStatus({ code: SpanStatusCode.ERROR });
           throw error;
         } finally {
-          span.setAttributes(attributes);
+          // A copy, since whoever writes this by hand writes a literal: the values differ from call to call.
+          span.setAttributes({ ...attributes });
           for (const event of events) span.addEvent(event.name, event.attributes, hrTime());
           span.end(hrTime());
         }
