@@ -25,7 +25,7 @@ export function isGuessable(text: string): boolean {
       const end = endOfString(text, at + 1);
       if (text.charCodeAt(end + 1) !== COLON) bits += bitsOfString(text, at + 1, end);
       at = end + 1;
-    } else if (isStructure(code)) {
+    } else if (STRUCTURE.includes(text[at] as string)) {
       at++;
     } else {
       const end = endOfWord(text, at);
@@ -40,11 +40,7 @@ export function isGuessable(text: string): boolean {
 const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-
-/** One of `{}[],:`. */
-function isStructure(code: number): boolean {
-  return code === 0x7b || code === 0x7d || code === 0x5b || code === 0x5d || code === 0x2c || code === COLON;
-}
+const STRUCTURE = "{}[],:";
 
 function endOfString(text: string, start: number): number {
   let at = start;
@@ -54,7 +50,7 @@ function endOfString(text: string, start: number): number {
 
 function endOfWord(text: string, start: number): number {
   let at = start;
-  while (at < text.length && text.charCodeAt(at) !== QUOTE && !isStructure(text.charCodeAt(at))) at++;
+  while (at < text.length && text.charCodeAt(at) !== QUOTE && !STRUCTURE.includes(text[at] as string)) at++;
   return at;
 }
 

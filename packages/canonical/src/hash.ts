@@ -3,5 +3,5 @@ export { type CommittedHasherOptions, committedHasher, opensCommitment } from ".
 export type { Digest, HashDomain, Hasher, HashMode, SequenceDigest } from "./hasher.ts";
 export { plainDigest } from "./hashing.ts";
 export { type KeyedHasherOptions, keyedHasher } from "./keyed-hasher.ts";
-export { isPlainHasher, type PlainHasherOptions, plainHasher } from "./plain-hasher.ts";
+export { type PlainHasherOptions, plainHasher } from "./plain-hasher.ts";
 export { sha256Text } from "./sha256.ts";

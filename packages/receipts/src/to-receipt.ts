@@ -1,6 +1,5 @@
 /** From the outcome of a dispatch to its receipt: the one place where receipt fields get their values. */
 
-import { isPlainHasher } from "@toolspan/canonical/hash";
 import {
   type Digest,
   type DispatchOutcome,
@@ -39,10 +38,7 @@ export function toReceipt(
   const { call, clock, trace } = dispatch;
   const { turn } = call;
   const audit = fitAudit(result.audit, runs, clock, layers, uri);
-  const { argsDigest, hasher } = dispatch;
-  const { executedArgs } = outcome;
-  const isOwn = hasher !== null && isPlainHasher(hasher);
-  const argsHash = hashOf(argsDigest, isOwn);
+  const argsHash = hashOf(dispatch.argsDigest);
   const cut = new Cut();
   return {
     record: "receipt",
@@ -68,9 +64,9 @@ export function toReceipt(
     started_at: toRfc3339(clock, dispatch.startedAt),
     durationText: millisecondsText(outcome.endedAt - dispatch.startedAt),
     args_hash: argsHash,
-    executed_args_hash: executedArgs === argsDigest ? argsHash : hashOf(executedArgs, isOwn),
-    args_redacted: cut.list("args_redacted", argsDigest?.redacted ?? NONE),
-    result_hash: hashOf(outcome.resultDigest(), isOwn),
+    executed_args_hash: outcome.executedArgs === dispatch.argsDigest ? argsHash : hashOf(outcome.executedArgs),
+    args_redacted: cut.list("args_redacted", dispatch.argsDigest?.redacted ?? NONE),
+    result_hash: hashOf(outcome.resultDigest()),
     auditText: audit.text,
     agent_name: cut.text("agent_name", turn.agentName),
     model: cut.text("model", turn.model),
@@ -109,9 +105,8 @@ export class Cut {
 }
 
 /** What a hasher of somebody else's gives is checked: a line has to keep to its schema. */
-export function hashOf(digest: Digest | null, isOwn = false): string | null {
+export function hashOf(digest: Digest | null): string | null {
   if (digest === null) return null;
-  if (isOwn) return digest.hash;
   return digest.hash.length <= 256 && hash.accepts(digest.hash) ? digest.hash : "refused:malformed_hash";
 }
 
