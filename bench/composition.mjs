@@ -51,12 +51,12 @@ function handNested() {
   return inner;
 }
 
-export async function rows() {
+/** What `made` costs, a stack of ten layers, beside the baselines. */
+async function rowsOf(name, made, compared) {
   // Every process that traces has a context manager, and with it dearer promises on Node 20: the figure is for such a process.
   const manager = new AsyncLocalStorageContextManager().enable();
   manager.with(ROOT_CONTEXT, () => {});
-  const dispatcher = createDispatcher(quietLayers);
-  const undeclared = createDispatcher(Array.from({ length: LAYERS }, () => async (c, next) => await next(c)));
+  const dispatcher = createDispatcher(made);
   const nested = handNested();
   const koa = koaCompose([
     ...Array.from({ length: LAYERS }, () => async (_, next) => await next()),
@@ -66,23 +66,31 @@ export async function rows() {
     for (let i = 0; i < n; i += 1) await operation();
   };
   const samples = await measure([
-    { name: "toolspan", run: repeat(() => dispatcher(call, handler)) },
-    { name: "undeclared", run: repeat(() => undeclared(call, handler)) },
+    { name, run: repeat(() => dispatcher(call, handler)) },
     { name: "hand-nested", run: repeat(() => nested(call)) },
     { name: "koa-compose", run: repeat(() => koa(call)) },
   ]);
-  const row = (variant, subject, baseline, target) => ({
+  return compared.map(({ variant, baseline, target }) => ({
     row: 1,
     variant,
-    subject,
+    subject: name,
     baseline,
     unit: "ratio",
     target,
-    measured: ratio(samples, subject, baseline),
-  });
-  return [
-    row("no observer", "toolspan", "hand-nested", 1.1),
-    row("no observer", "toolspan", "koa-compose", 2),
-    row("no observer, layers without traits", "undeclared", "hand-nested", null),
-  ];
+    measured: ratio(samples, name, baseline),
+  }));
 }
+
+export const cases = {
+  declared: () =>
+    rowsOf("toolspan", quietLayers, [
+      { variant: "no observer", baseline: "hand-nested", target: 1.1 },
+      { variant: "no observer", baseline: "koa-compose", target: 2 },
+    ]),
+  undeclared: () =>
+    rowsOf(
+      "undeclared",
+      Array.from({ length: LAYERS }, () => async (c, next) => await next(c)),
+      [{ variant: "no observer, layers without traits", baseline: "hand-nested", target: null }],
+    ),
+};

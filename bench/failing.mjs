@@ -4,7 +4,7 @@ import { withAuditLog } from "@toolspan/receipts";
 import { captureSpans } from "./sdk.mjs";
 import { callOf, telemetry } from "./suite.mjs";
 
-export async function rows() {
+async function rows() {
   const written = [];
   const spans = await captureSpans(async () => {
     const dispatcher = createDispatcher([telemetry(), withAuditLog((receipt) => void written.push(receipt))]);
@@ -27,3 +27,5 @@ export async function rows() {
   });
   return [row("spans ended", roots.length), row("receipts written", written.length)];
 }
+
+export const cases = { all: rows };

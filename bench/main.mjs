@@ -1,4 +1,4 @@
-// Runs every group of rows in a process of its own and prints them as a table, or with --json as JSON. Judges nothing.
+// Runs every case of every group in a process of its own and prints the rows as a table, or with --json as JSON. Judges nothing.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -6,13 +6,16 @@ const GROUPS = ["composition", "canonical", "recorded", "unsampled", "traceloop"
 const wanted = process.argv.slice(2).filter((word) => GROUPS.includes(word));
 const json = process.argv.includes("--json");
 
-const rows = (wanted.length > 0 ? wanted : GROUPS).flatMap((group) => {
-  const out = execFileSync(process.execPath, [fileURLToPath(new URL("group.mjs", import.meta.url)), group], {
+/** What a process that runs `group.mjs` with these words says in its last line. */
+function ask(...words) {
+  const out = execFileSync(process.execPath, [fileURLToPath(new URL("group.mjs", import.meta.url)), ...words], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
   });
   return JSON.parse(out.slice(out.lastIndexOf("\n[") + 1));
-});
+}
+
+const rows = (wanted.length > 0 ? wanted : GROUPS).flatMap((group) => ask(group).flatMap((name) => ask(group, name)));
 rows.sort((a, b) => a.row - b.row);
 
 if (json) console.log(JSON.stringify({ node: process.version, rows }, null, 2));

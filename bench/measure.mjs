@@ -2,6 +2,8 @@
 
 const ROUNDS = 9;
 const SAMPLE_MS = 150;
+/** Rounds before those that count: until then the engine goes on compiling, longer the more code a subject has. */
+const WARM_ROUNDS = 16;
 /** CPU time, not wall time: on a busy machine a subject would otherwise be measured before it is compiled. */
 const WARM_CPU_MS = 800;
 
@@ -47,12 +49,12 @@ export async function measure(subjects, { rounds = ROUNDS, sampleMs = SAMPLE_MS 
   const operations = [];
   for (const subject of subjects) operations.push(await warmUp(subject, sampleMs));
   const samples = subjects.map(() => []);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < WARM_ROUNDS + rounds; round += 1) {
     const order = subjects.map((_, i) => (i + round) % subjects.length);
     if (round % 2 === 1) order.reverse();
     for (const i of order) samples[i].push(await sample(subjects[i], operations[i]));
   }
-  return new Map(subjects.map(({ name }, i) => [name, samples[i]]));
+  return new Map(subjects.map(({ name }, i) => [name, samples[i].slice(WARM_ROUNDS)]));
 }
 
 /** Median over the rounds of one subject's cost divided by another's in the same round. */

@@ -7,84 +7,80 @@ import { captureSpans, registerSdk } from "./sdk.mjs";
 import { naiveReceipts, receipts, repeat, repeatWide, telemetry, wholeCall } from "./suite.mjs";
 
 const pass = async (call, next) => await next(call);
-const row = (number, variant, samples, subject, baseline, target) => ({
-  row: number,
-  variant,
-  subject,
-  baseline,
-  unit: "ratio",
-  target,
-  measured: ratio(samples, subject, baseline),
-});
-
-async function spanRows(sdk, template) {
-  const { small } = payloads;
-  const result = { ok: true, data: small };
-  const hand = handNestedSpans(sdk.tracer, template, pass, async () => result);
-  const spans = wholeCall([telemetry({ hashArgs: false })], small, result);
-  const whole = wholeCall([receipts(), telemetry()], small, result);
-  const full = wholeCall([receipts({ layers: "full" }), telemetry()], small, result);
-  const required = wholeCall([receipts({ policy: "required" }), telemetry()], small, result);
-  const samples = await measure([
-    { name: "11 hand-written spans", run: repeat(() => hand(small)), drain: sdk.drain },
-    { name: "11 spans", run: repeat(spans), drain: sdk.drain },
-    { name: "whole call", run: repeat(whole), drain: sdk.drain },
-    { name: "whole call, layers full", run: repeat(full), drain: sdk.drain },
-    { name: "whole call, required", run: repeat(required), drain: sdk.drain },
-    { name: "whole call, required, 64 in flight", run: repeatWide(required, 64), drain: sdk.drain },
-  ]);
-  const beside = (number, variant, subject, target) =>
-    row(number, variant, samples, subject, "11 hand-written spans", target);
+/** One row: a subject beside its baseline, alone in their process. */
+async function pair(number, variant, target, sdk, subject, baseline) {
+  const samples = await measure([baseline, subject].map((one) => ({ ...one, drain: sdk.drain })));
   return [
-    beside(2, "small", "11 spans", 1),
-    beside(3, "small", "whole call", 1.25),
-    beside(3, "small (3b)", "whole call, layers full", null),
-    beside(3, "small (3c)", "whole call, required", null),
-    beside(3, "small (3c)", "whole call, required, 64 in flight", null),
+    {
+      row: number,
+      variant,
+      subject: subject.name,
+      baseline: baseline.name,
+      unit: "ratio",
+      target,
+      measured: ratio(samples, subject.name, baseline.name),
+    },
   ];
 }
 
-async function naiveRows(sdk, template) {
-  const found = [];
-  for (const [variant, target] of [
-    ["small", 0.7],
-    ["medium", 0.65],
-    ["large", 0.6],
-  ]) {
-    const args = payloads[variant];
-    const result = { ok: true, data: args };
-    const hand = handNestedSpans(sdk.tracer, template, pass, async () => result);
-    const writeReceipt = naiveReceipts();
-    const naive = async () => writeReceipt(args, await hand(args));
-    const samples = await measure([
-      { name: "naive composition", run: repeat(naive), drain: sdk.drain },
-      { name: "whole call", run: repeat(wholeCall([receipts(), telemetry()], args, result)), drain: sdk.drain },
-    ]);
-    found.push(row(4, variant, samples, "whole call", "naive composition", target));
-  }
-  return found;
+/** A set-up that samples, and what a careful author writes by hand for the spans of a call with these arguments. */
+async function setUp(args) {
+  const result = { ok: true, data: args };
+  const template = await captureSpans(wholeCall([telemetry()], args, result));
+  const sdk = registerSdk({ sampled: true });
+  return { sdk, args, result, hand: handNestedSpans(sdk.tracer, template, pass, async () => result) };
 }
 
-async function peerRows(sdk) {
-  const { small, large } = payloads;
+/** Something of ours ÷ the eleven hand-written spans and their leaf. */
+const besideSpans = (number, variant, target, name, layers, width) => async () => {
+  const { sdk, args, result, hand } = await setUp(payloads.small);
+  const call = wholeCall(layers(), args, result);
+  const subject = { name, run: width === undefined ? repeat(call) : repeatWide(call, width) };
+  const baseline = { name: "11 hand-written spans", run: repeat(() => hand(args)) };
+  return pair(number, variant, target, sdk, subject, baseline);
+};
+
+const besideNaive = (variant, target) => async () => {
+  const { sdk, args, result, hand } = await setUp(payloads[variant]);
+  const writeReceipt = naiveReceipts();
+  const naive = { name: "naive composition", run: repeat(async () => writeReceipt(args, await hand(args))) };
+  const whole = { name: "whole call", run: repeat(wholeCall([receipts(), telemetry()], args, result)) };
+  return pair(4, variant, target, sdk, whole, naive);
+};
+
+async function besidePeer() {
+  const sdk = registerSdk({ sampled: true });
+  const { small } = payloads;
   const result = { ok: true, data: small };
   const peer = traceTool(async () => result, { name: "web_search", tracer: sdk.tracer });
   const lean = wholeCall([receipts(), telemetry({ layerSpans: "off" })], small, result);
-  const untouched = (args) => wholeCall([telemetry({ hashArgs: false })], args, { ok: true, data: args });
-  const samples = await measure([
-    { name: "openinference traceTool", run: repeat(() => peer(small)), drain: sdk.drain },
-    { name: "1 span + 10 layers + receipt", run: repeat(lean), drain: sdk.drain },
-    { name: "small", run: repeat(untouched(small)), drain: sdk.drain },
-    { name: "large", run: repeat(untouched(large)), drain: sdk.drain },
-  ]);
-  return [
-    row(7, "small", samples, "1 span + 10 layers + receipt", "openinference traceTool", 1),
-    row(9, "content and hashing off", samples, "large", "small", 1.05),
-  ];
+  const subject = { name: "1 span + 10 layers + receipt", run: repeat(lean) };
+  return pair(7, "small", 1, sdk, subject, { name: "openinference traceTool", run: repeat(() => peer(small)) });
 }
 
-export async function rows() {
-  const template = await captureSpans(wholeCall([telemetry()], payloads.small, { ok: true, data: payloads.small }));
+async function besideSmall() {
   const sdk = registerSdk({ sampled: true });
-  return [...(await spanRows(sdk, template)), ...(await naiveRows(sdk, template)), ...(await peerRows(sdk))];
+  const untouched = (name) => {
+    const args = payloads[name];
+    return { name, run: repeat(wholeCall([telemetry({ hashArgs: false })], args, { ok: true, data: args })) };
+  };
+  return pair(9, "content and hashing off", 1.05, sdk, untouched("large"), untouched("small"));
 }
+
+const required = () => [receipts({ policy: "required" }), telemetry()];
+
+export const cases = {
+  spans: besideSpans(2, "small", 1, "11 spans", () => [telemetry({ hashArgs: false })]),
+  whole: besideSpans(3, "small", 1.25, "whole call", () => [receipts(), telemetry()]),
+  full: besideSpans(3, "small (3b)", null, "whole call, layers full", () => [
+    receipts({ layers: "full" }),
+    telemetry(),
+  ]),
+  required: besideSpans(3, "small (3c)", null, "whole call, required", required),
+  wide: besideSpans(3, "small (3c)", null, "whole call, required, 64 in flight", required, 64),
+  naiveSmall: besideNaive("small", 0.7),
+  naiveMedium: besideNaive("medium", 0.65),
+  naiveLarge: besideNaive("large", 0.6),
+  peer: besidePeer,
+  large: besideSmall,
+};

@@ -29,33 +29,34 @@ const oneSpan = (tracer, handler) => (toolArgs) => {
   });
 };
 
-export async function rows() {
+async function rowOf(number, target, name, layers, baselineOf) {
   const { small } = payloads;
   const result = { ok: true, data: small };
+  const handler = async () => result;
   const template = await captureSpans(wholeCall([telemetry()], small, result));
   const { tracer, drain } = registerSdk({ sampled: false });
-  const pass = async (call, next) => await next(call);
-  const handler = async () => result;
-  const hand = handNestedSpans(tracer, template, pass, handler);
-  const one = oneSpan(tracer, handler);
+  const baseline = baselineOf(tracer, handler, template);
   const samples = await measure([
-    { name: "11 unsampled spans", run: repeat(() => hand(small)), drain },
-    { name: "1 unsampled span", run: repeat(() => one(small)), drain },
-    { name: "whole call", run: repeat(wholeCall([receipts(), telemetry()], small, result)), drain },
-    { name: "10 layers, no receipt", run: repeat(wholeCall([telemetry()], small, result)), drain },
+    { name: baseline.name, run: repeat(() => baseline.call(small)), drain },
+    { name, run: repeat(wholeCall(layers, small, result)), drain },
   ]);
-  const row = (number, subject, baseline, target) => ({
-    row: number,
-    variant: "sampled off, small",
-    subject,
-    baseline,
-    unit: "ratio",
-    target,
-    measured: ratio(samples, subject, baseline),
-  });
-  const isNode20 = process.versions.node.startsWith("20.");
-  return [
-    row(5, "whole call", "11 unsampled spans", 0.6),
-    row(6, "10 layers, no receipt", "1 unsampled span", isNode20 ? 2.1 : 1.6),
-  ];
+  const measured = ratio(samples, name, baseline.name);
+  const variant = "sampled off, small";
+  return [{ row: number, variant, subject: name, baseline: baseline.name, unit: "ratio", target, measured }];
 }
+
+const pass = async (call, next) => await next(call);
+const isNode20 = process.versions.node.startsWith("20.");
+
+export const cases = {
+  whole: () =>
+    rowOf(5, 0.6, "whole call", [receipts(), telemetry()], (tracer, handler, template) => ({
+      name: "11 unsampled spans",
+      call: handNestedSpans(tracer, template, pass, handler),
+    })),
+  layers: () =>
+    rowOf(6, isNode20 ? 2.1 : 1.6, "10 layers, no receipt", [telemetry()], (tracer, handler) => ({
+      name: "1 unsampled span",
+      call: oneSpan(tracer, handler),
+    })),
+};
