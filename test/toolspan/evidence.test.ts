@@ -1,9 +1,9 @@
 // Laws of what evidence is written as: text that came from a tool or a model means nothing to whoever reads the report.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { csvField } from "../../packages/toolspan/src/evidence-csv.ts";
-import { markdownText } from "../../packages/toolspan/src/evidence-markdown.ts";
-import { inertJson } from "../../packages/toolspan/src/inert-json.ts";
+import { csvField } from "../../packages/toolspan/src/report/evidence-csv.ts";
+import { markdownText } from "../../packages/toolspan/src/report/evidence-markdown.ts";
+import { inertJson } from "../../packages/toolspan/src/terminal/inert-json.ts";
 
 const HOSTILE = [
   "=cmd|' /C calc'!A0",

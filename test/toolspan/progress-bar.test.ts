@@ -1,8 +1,8 @@
 // The bar: drawn where a person looks, at most so often, on one line, and gone at the end.
 import { expect, test } from "vitest";
-import type { Screen } from "../../packages/toolspan/src/console.ts";
-import { noPaint } from "../../packages/toolspan/src/paint.ts";
-import { progressBar } from "../../packages/toolspan/src/progress-bar.ts";
+import type { Screen } from "../../packages/toolspan/src/terminal/console.ts";
+import { noPaint } from "../../packages/toolspan/src/terminal/paint.ts";
+import { progressBar } from "../../packages/toolspan/src/terminal/progress-bar.ts";
 
 function screen(live: boolean, columns = 80): Screen & { readonly written: string[] } {
   const written: string[] = [];

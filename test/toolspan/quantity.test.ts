@@ -1,6 +1,6 @@
 // Numbers in the form in which people read them.
 import { expect, test } from "vitest";
-import { count, counted, duration } from "../../packages/toolspan/src/quantity.ts";
+import { count, counted, duration } from "../../packages/toolspan/src/terminal/quantity.ts";
 
 test.each([
   [0, "0 µs"],

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type FileLine, hasMoreLinesThan, readLines } from "../../packages/toolspan/src/read-lines.ts";
+import { type FileLine, hasMoreLinesThan, readLines } from "../../packages/toolspan/src/files/read-lines.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "toolspan-lines-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

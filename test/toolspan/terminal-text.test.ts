@@ -1,7 +1,7 @@
 // Text from outside, made harmless: nothing that a terminal would obey, hide or reorder comes through.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { terminalText } from "../../packages/toolspan/src/terminal-text.ts";
+import { terminalText } from "../../packages/toolspan/src/terminal/terminal-text.ts";
 
 /** Code points that no line of ours may hold, by block. */
 const FORBIDDEN: readonly (readonly [string, number, number])[] = [

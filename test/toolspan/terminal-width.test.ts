@@ -1,8 +1,8 @@
 // Columns: what stands in a table has exactly its width, whatever the script.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { terminalText } from "../../packages/toolspan/src/terminal-text.ts";
-import { alignRight, inColumns, widthOf } from "../../packages/toolspan/src/terminal-width.ts";
+import { terminalText } from "../../packages/toolspan/src/terminal/terminal-text.ts";
+import { alignRight, inColumns, widthOf } from "../../packages/toolspan/src/terminal/terminal-width.ts";
 
 test("wide characters take two columns, combining marks none", () => {
   expect(widthOf("abc")).toBe(3);

@@ -1,9 +1,9 @@
 // The waterfall: nesting, order, place in time, and outcome of every span, as a picture.
 import { expect, test } from "vitest";
-import { noPaint } from "../../packages/toolspan/src/paint.ts";
-import { selfMs, toSpanTrees } from "../../packages/toolspan/src/span-tree.ts";
-import { spansOfLine } from "../../packages/toolspan/src/trace-span.ts";
-import { waterfall } from "../../packages/toolspan/src/waterfall.ts";
+import { selfMs, toSpanTrees } from "../../packages/toolspan/src/show/span-tree.ts";
+import { spansOfLine } from "../../packages/toolspan/src/show/trace-span.ts";
+import { waterfall } from "../../packages/toolspan/src/show/waterfall.ts";
+import { noPaint } from "../../packages/toolspan/src/terminal/paint.ts";
 
 interface Drawn {
   readonly id: string;

@@ -2,7 +2,7 @@
 
 import { ToolspanError } from "@toolspan/core";
 import { EXIT, type ExitCode } from "./exit-code.ts";
-import { terminalText } from "./terminal-text.ts";
+import { terminalText } from "./terminal/terminal-text.ts";
 
 /** Thrown by commands for what the user can put right. The message names the subject first, without the command's name. */
 export class CommandError extends Error {

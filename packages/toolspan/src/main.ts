@@ -2,9 +2,9 @@
 
 import { CommanderError } from "commander";
 import { toFailure } from "./command-error.ts";
-import { type Console, endQuietlyWhenUnread, processConsole } from "./console.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { makeProgram } from "./program.ts";
+import { type Console, endQuietlyWhenUnread, processConsole } from "./terminal/console.ts";
 
 /**
  * Runs `toolspan` with these words.

@@ -2,17 +2,17 @@
 
 import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { Console } from "./console.ts";
-import type { DemoOptions } from "./demo.ts";
-import type { EraseCommandOptions } from "./erase.ts";
+import type { EraseCommandOptions } from "./audit/erase.ts";
+import type { KeysOptions } from "./audit/keys.ts";
+import type { ProveOptions } from "./audit/prove.ts";
+import type { VerifyCommandOptions } from "./audit/verify.ts";
+import type { DemoOptions } from "./demo/demo.ts";
 import type { ExitCode } from "./exit-code.ts";
-import type { KeysOptions } from "./keys.ts";
-import type { ProveOptions } from "./prove.ts";
-import type { ReportCommandOptions } from "./report.ts";
-import type { ShowOptions } from "./show.ts";
+import type { ReportCommandOptions } from "./report/report.ts";
+import type { ShowOptions } from "./show/show.ts";
 import type { StackOptions } from "./stack.ts";
-import { terminalText } from "./terminal-text.ts";
-import type { VerifyCommandOptions } from "./verify.ts";
+import type { Console } from "./terminal/console.ts";
+import { terminalText } from "./terminal/terminal-text.ts";
 
 type End = (code: ExitCode) => void;
 
@@ -71,7 +71,7 @@ function addDemo(program: Command, console: Console, end: End): void {
     .option("--json", JSON_OPTION)
     .addHelpText("after", examples("toolspan demo", "toolspan demo --runs runs.jsonl --out audit --json"))
     .action(async (options: DemoOptions) => {
-      const { demo } = await import("./demo.ts");
+      const { demo } = await import("./demo/demo.ts");
       end(await demo(console, options));
     });
 }
@@ -99,7 +99,7 @@ function addVerify(program: Command, console: Console, end: End): void {
       ),
     )
     .action(async (path: string | undefined, options: VerifyCommandOptions) => {
-      const { verify } = await import("./verify.ts");
+      const { verify } = await import("./audit/verify.ts");
       end(await verify(console, path, options));
     });
 }
@@ -118,7 +118,7 @@ function addProve(program: Command, console: Console, end: End): void {
       examples("toolspan prove 01a22ce3-9e37-7faf-b478-879052c44679 --dir audit --out receipt.json"),
     )
     .action(async (dispatchId: string, options: ProveOptions) => {
-      const { prove } = await import("./prove.ts");
+      const { prove } = await import("./audit/prove.ts");
       end(await prove(console, dispatchId, options));
     });
 }
@@ -138,7 +138,7 @@ function addKeys(program: Command, console: Console, end: End): void {
       examples("toolspan keys init --key /etc/agent/signing.pem --name agent-7", "toolspan keys rotate"),
     )
     .action(async (what: string, options: KeysOptions) => {
-      const { keys } = await import("./keys.ts");
+      const { keys } = await import("./audit/keys.ts");
       end(await keys(console, what, options));
     });
 }
@@ -152,7 +152,7 @@ function addShow(program: Command, console: Console, end: End): void {
     .option("--json", JSON_OPTION)
     .addHelpText("after", examples("toolspan show airline-15-0", "toolspan show audit/receipts/airline-15-0.jsonl"))
     .action(async (subject: string, options: ShowOptions) => {
-      const { show } = await import("./show.ts");
+      const { show } = await import("./show/show.ts");
       end(await show(console, subject, options));
     });
 }
@@ -176,7 +176,7 @@ function addReport(program: Command, console: Console, end: End): void {
       examples("toolspan report .toolspan", "toolspan report audit --format csv --out evidence.csv"),
     )
     .action(async (path: string, options: ReportCommandOptions) => {
-      const { report } = await import("./report.ts");
+      const { report } = await import("./report/report.ts");
       end(await report(console, path, options));
     });
 }
@@ -197,7 +197,7 @@ function addErase(program: Command, console: Console, end: End): void {
       examples("toolspan erase --subject user-7", "toolspan erase --subject user-7 --dir audit --json"),
     )
     .action(async (options: EraseCommandOptions) => {
-      const { erase } = await import("./erase.ts");
+      const { erase } = await import("./audit/erase.ts");
       end(await erase(console, options));
     });
 }

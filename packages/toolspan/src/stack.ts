@@ -10,11 +10,11 @@ import {
   ToolspanError,
 } from "@toolspan/core";
 import { CommandError } from "./command-error.ts";
-import type { Console } from "./console.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
-import { isRegularFile } from "./files.ts";
-import type { Paint } from "./paint.ts";
-import { terminalText } from "./terminal-text.ts";
+import { isRegularFile } from "./files/files.ts";
+import type { Console } from "./terminal/console.ts";
+import type { Paint } from "./terminal/paint.ts";
+import { terminalText } from "./terminal/terminal-text.ts";
 
 export interface StackOptions {
   readonly json?: true;

@@ -3,10 +3,10 @@
 import { createReadStream } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { CommandError, systemProblem } from "./command-error.ts";
-import { EXIT } from "./exit-code.ts";
-import { isFolder, isRegularFile, sizeOf } from "./files.ts";
-import { hasMoreLinesThan } from "./read-lines.ts";
+import { CommandError, systemProblem } from "../command-error.ts";
+import { EXIT } from "../exit-code.ts";
+import { isFolder, isRegularFile, sizeOf } from "../files/files.ts";
+import { hasMoreLinesThan } from "../files/read-lines.ts";
 import type { RecordedAgent } from "./replay-runs.ts";
 import { SHIPPED_AGENT, SHIPPED_RUNS, UNKNOWN_AGENT } from "./shipped-runs.ts";
 

@@ -1,7 +1,7 @@
 /** A span as it stands in a JSONL file of the OTLP file exporter; the only place that reads that format. */
 
-import { ATTR } from "./attributes.ts";
-import { asObject, asObjects, type Json, parseObject } from "./json.ts";
+import { ATTR } from "../attributes.ts";
+import { asObject, asObjects, type Json, parseObject } from "../files/json.ts";
 
 export type SpanAttribute = string | number | boolean;
 

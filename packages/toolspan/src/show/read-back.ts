@@ -1,10 +1,10 @@
 /** Counts what one run of the demo left on disk, from the files themselves: nothing that was meant to be written counts. */
 
-import { ATTR, EXECUTE_TOOL } from "./attributes.ts";
-import { asObject, parseObject } from "./json.ts";
-import { readLines } from "./read-lines.ts";
-import { receiptOfLine } from "./receipt-entry.ts";
-import { Sample } from "./sample.ts";
+import { ATTR, EXECUTE_TOOL } from "../attributes.ts";
+import { Sample } from "../demo/sample.ts";
+import { asObject, parseObject } from "../files/json.ts";
+import { readLines } from "../files/read-lines.ts";
+import { receiptOfLine } from "../report/receipt-entry.ts";
 import { attributeOf, spansOfLine, type TraceSpan } from "./trace-span.ts";
 
 export interface ReceiptsOnDisk {

@@ -3,15 +3,15 @@
 import { readFile } from "node:fs/promises";
 import { ToolspanError } from "@toolspan/core";
 import { type Finding, type ProofReport, type VerifyReport, verifyLog, verifyProof } from "@toolspan/receipts";
-import { CommandError } from "./command-error.ts";
-import type { Console, Screen } from "./console.ts";
-import type { ExitCode } from "./exit-code.ts";
-import { exists } from "./files.ts";
-import type { Paint } from "./paint.ts";
-import { progressBar } from "./progress-bar.ts";
-import { count, counted } from "./quantity.ts";
-import { toReportJson } from "./report-json.ts";
-import { terminalText } from "./terminal-text.ts";
+import { CommandError } from "../command-error.ts";
+import type { ExitCode } from "../exit-code.ts";
+import { exists } from "../files/files.ts";
+import { toReportJson } from "../files/report-json.ts";
+import type { Console, Screen } from "../terminal/console.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { progressBar } from "../terminal/progress-bar.ts";
+import { count, counted } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 
 export interface VerifyCommandOptions {
   readonly allowOpen?: number;

@@ -1,11 +1,11 @@
 /** Draws a trace as a waterfall: who was inside whom, when, for how long, and how it ended. */
 
-import { ATTR } from "./attributes.ts";
-import type { Paint } from "./paint.ts";
-import { duration } from "./quantity.ts";
+import { ATTR } from "../attributes.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { duration } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
+import { alignRight, inColumns, widthOf } from "../terminal/terminal-width.ts";
 import { earlier, later, msBetween, type SpanNode, selfMs } from "./span-tree.ts";
-import { terminalText } from "./terminal-text.ts";
-import { alignRight, inColumns, widthOf } from "./terminal-width.ts";
 import { attributeOf } from "./trace-span.ts";
 
 interface Row {

@@ -1,8 +1,8 @@
 /** `report --format json`: one object on one line. */
 
+import { toReportJson } from "../files/report-json.ts";
+import { inertJson } from "../terminal/inert-json.ts";
 import type { EvidenceWriter } from "./evidence-writer.ts";
-import { inertJson } from "./inert-json.ts";
-import { toReportJson } from "./report-json.ts";
 
 export function jsonEvidence(write: (text: string) => void): EvidenceWriter {
   let before = "";

@@ -2,18 +2,17 @@
 
 import { join } from "node:path";
 import { stateRoot } from "@toolspan/receipts";
-import { CommandError } from "./command-error.ts";
-import type { Console } from "./console.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { isRegularFile, jsonlFiles } from "./files.ts";
-import { type FoundReceipts, findReceipts } from "./find-receipts.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { isRegularFile, jsonlFiles } from "../files/files.ts";
+import { type FoundReceipts, findReceipts } from "../report/find-receipts.ts";
+import { receiptTable } from "../report/receipt-table.ts";
+import type { Console } from "../terminal/console.ts";
+import { counted, duration } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 import { type FoundTraces, findTraces } from "./find-traces.ts";
-import { counted, duration } from "./quantity.ts";
-import { receiptTable } from "./receipt-table.ts";
 import { toShownJson } from "./show-json.ts";
 import { msBetween, toSpanTrees } from "./span-tree.ts";
-
-import { terminalText } from "./terminal-text.ts";
 import { waterfall } from "./waterfall.ts";
 
 export interface ShowOptions {

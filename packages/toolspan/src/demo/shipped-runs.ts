@@ -8,7 +8,7 @@ import type { RecordedAgent } from "./replay-runs.ts";
  *
  * `examples/airline/` is their source; the package's `prepare` copies them, so that they are in the installed package too.
  */
-export const SHIPPED_RUNS: string = fileURLToPath(new URL("../data/airline-gpt4o-28.jsonl", import.meta.url));
+export const SHIPPED_RUNS: string = fileURLToPath(new URL("../../data/airline-gpt4o-28.jsonl", import.meta.url));
 
 export const SHIPPED_AGENT: RecordedAgent = { agentName: "airline", model: "gpt-4o", provider: "openai" };
 

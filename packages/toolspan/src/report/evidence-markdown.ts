@@ -1,10 +1,10 @@
 /** `report --format md`: the verdict first, then what it covers. */
 
 import type { VerifyReport } from "@toolspan/receipts";
+import { count, counted, duration } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 import type { EvidenceEntry } from "./evidence-entry.ts";
 import type { EvidenceEnd, EvidenceGap, EvidenceWriter } from "./evidence-writer.ts";
-import { count, counted, duration } from "./quantity.ts";
-import { terminalText } from "./terminal-text.ts";
 
 /** Everything that Markdown, its HTML, its autolinks and its tables give a meaning to. */
 const MARKS = /[\\`*_{}[\]<>()#+!|~&:@$=^"']/g;

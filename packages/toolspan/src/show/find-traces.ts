@@ -1,7 +1,7 @@
 /** Finds the traces that files of spans hold, in two passes: first which, then the spans of those that are wanted. */
 
-import { ATTR } from "./attributes.ts";
-import { readLines } from "./read-lines.ts";
+import { ATTR } from "../attributes.ts";
+import { readLines } from "../files/read-lines.ts";
 import { attributeOf, spansOfLine, type TraceSpan } from "./trace-span.ts";
 
 export interface FoundTrace {

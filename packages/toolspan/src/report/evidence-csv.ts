@@ -1,8 +1,8 @@
 /** `report --format csv`: a row for each action, then one for each gap, then the verdict (RFC 4180). */
 
+import { terminalText } from "../terminal/terminal-text.ts";
 import type { EvidenceEntry } from "./evidence-entry.ts";
 import type { EvidenceGap, EvidenceWriter } from "./evidence-writer.ts";
-import { terminalText } from "./terminal-text.ts";
 
 /** Every column, in order; the compiler keeps the list whole. */
 const COLUMNS: readonly (keyof EvidenceEntry)[] = Object.keys({

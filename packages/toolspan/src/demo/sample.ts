@@ -1,6 +1,6 @@
 /** Picks the run that is worth a look: short, and something went wrong in it. */
 
-import type { ReceiptEntry } from "./receipt-entry.ts";
+import type { ReceiptEntry } from "../report/receipt-entry.ts";
 
 export interface SampleTrace {
   readonly traceId: string;

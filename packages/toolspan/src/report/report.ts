@@ -2,18 +2,18 @@
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { type LogRecord, readVerified, type VerifiedLine, type VerifyReport } from "@toolspan/receipts";
-import { CommandError } from "./command-error.ts";
-import type { Console } from "./console.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { exists } from "../files/files.ts";
+import type { Console } from "../terminal/console.ts";
+import { count, counted } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 import { EvidenceCollector } from "./evidence-collector.ts";
 import { csvEvidence } from "./evidence-csv.ts";
 import { toEvidenceEntry } from "./evidence-entry.ts";
 import { jsonEvidence } from "./evidence-json.ts";
 import { markdownEvidence } from "./evidence-markdown.ts";
 import { type EvidenceWriter, gapOfUnverified, type MakeEvidenceWriter } from "./evidence-writer.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { exists } from "./files.ts";
-import { count, counted } from "./quantity.ts";
-import { terminalText } from "./terminal-text.ts";
 
 export interface ReportCommandOptions {
   readonly format: "md" | "json" | "csv";

@@ -2,11 +2,11 @@
 
 import { writeFile } from "node:fs/promises";
 import { proveDispatch, stateRoot } from "@toolspan/receipts";
-import { CommandError } from "./command-error.ts";
-import type { Console } from "./console.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { exists } from "./files.ts";
-import { terminalText } from "./terminal-text.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { exists } from "../files/files.ts";
+import type { Console } from "../terminal/console.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 
 export interface ProveOptions {
   readonly dir?: string;

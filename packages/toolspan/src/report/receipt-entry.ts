@@ -1,6 +1,6 @@
 /** A receipt as it stands in a log, as far as the command shows it. */
 
-import { parseObject } from "./json.ts";
+import { parseObject } from "../files/json.ts";
 
 export interface ReceiptEntry {
   readonly dispatchId: string;

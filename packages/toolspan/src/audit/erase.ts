@@ -1,12 +1,12 @@
 /** The command `erase`: destroys what opens one subject's commitments, and says what that does not reach. */
 
 import { eraseSubject, stateRoot } from "@toolspan/receipts";
-import { CommandError } from "./command-error.ts";
-import type { Console } from "./console.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { isFolder } from "./files.ts";
-import { counted } from "./quantity.ts";
-import { terminalText } from "./terminal-text.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { isFolder } from "../files/files.ts";
+import type { Console } from "../terminal/console.ts";
+import { counted } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 
 export interface EraseCommandOptions {
   readonly subject: string;

@@ -2,17 +2,17 @@
 
 import { join } from "node:path";
 import { stateRoot } from "@toolspan/receipts";
-import type { Console } from "./console.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { jsonlFiles } from "../files/files.ts";
+import { readBackReceipts, readBackSpans, type SpansOnDisk } from "../show/read-back.ts";
+import type { Console } from "../terminal/console.ts";
+import { progressBar } from "../terminal/progress-bar.ts";
+import { counted } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 import { countsAgree, type DemoReport, demoJson, printDemo } from "./demo-report.ts";
 import { type DemoStack, makeDemoStack } from "./demo-stack.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { jsonlFiles } from "./files.ts";
-import { progressBar } from "./progress-bar.ts";
-import { counted } from "./quantity.ts";
-import { readBackReceipts, readBackSpans, type SpansOnDisk } from "./read-back.ts";
 import { type ReplayTally, replayRuns } from "./replay-runs.ts";
 import { mayHaveMoreRunsThan, openRuns, type RunsSource } from "./runs-source.ts";
-import { terminalText } from "./terminal-text.ts";
 import { watchYoungGeneration } from "./young-generation.ts";
 
 export interface DemoOptions {

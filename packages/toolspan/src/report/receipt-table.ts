@@ -1,10 +1,10 @@
 /** Draws receipts as a table, for logs whose spans are not at hand. */
 
-import type { Paint } from "./paint.ts";
-import { duration } from "./quantity.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { duration } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
+import { alignRight, inColumns } from "../terminal/terminal-width.ts";
 import type { ReceiptEntry } from "./receipt-entry.ts";
-import { terminalText } from "./terminal-text.ts";
-import { alignRight, inColumns } from "./terminal-width.ts";
 
 const TIME_COLUMNS = 30;
 const TOOK_COLUMNS = 9;

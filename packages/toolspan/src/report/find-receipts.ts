@@ -1,6 +1,6 @@
 /** Finds receipts in logs, by the conversation or the traces that they name. */
 
-import { readLines } from "./read-lines.ts";
+import { readLines } from "../files/read-lines.ts";
 import { type ReceiptEntry, receiptOfLine } from "./receipt-entry.ts";
 
 export interface FoundReceipts {

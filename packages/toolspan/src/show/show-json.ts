@@ -1,7 +1,7 @@
 /** What `show --json` prints. */
 
-import { ATTR } from "./attributes.ts";
-import type { ReceiptEntry } from "./receipt-entry.ts";
+import { ATTR } from "../attributes.ts";
+import type { ReceiptEntry } from "../report/receipt-entry.ts";
 import type { Shown } from "./show.ts";
 import { inOrder, msBetween, type SpanNode, selfMs, toSpanTrees } from "./span-tree.ts";
 import { attributeOf } from "./trace-span.ts";

@@ -3,7 +3,7 @@
 import type { Readable } from "node:stream";
 import { createAgent, readTranscripts, replayTranscript, type Transcript, type TranscriptLine } from "@toolspan/agent";
 import type { Dispatcher } from "@toolspan/core";
-import { eachInFlight } from "./in-flight.ts";
+import { eachInFlight } from "../show/in-flight.ts";
 
 /** What kind of agent the recording is of, as spans and receipts name it. */
 export interface RecordedAgent {

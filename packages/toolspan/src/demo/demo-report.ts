@@ -1,13 +1,13 @@
 /** What the demo says when it is done: for machines one object, for people counts, places, one run, and what to do next. */
 
 import { relative } from "node:path";
-import type { Screen } from "./console.ts";
-import { count, counted, duration } from "./quantity.ts";
-import type { ReceiptsOnDisk, SpansOnDisk } from "./read-back.ts";
+import type { ReceiptsOnDisk, SpansOnDisk } from "../show/read-back.ts";
+import { toSpanTrees } from "../show/span-tree.ts";
+import { waterfall } from "../show/waterfall.ts";
+import type { Screen } from "../terminal/console.ts";
+import { count, counted, duration } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 import type { ReplayTally } from "./replay-runs.ts";
-import { toSpanTrees } from "./span-tree.ts";
-import { terminalText } from "./terminal-text.ts";
-import { waterfall } from "./waterfall.ts";
 
 /** Of the run that is shown; `toolspan show` draws it whole. */
 const MAX_ROWS = 80;
