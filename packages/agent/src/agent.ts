@@ -10,16 +10,16 @@ import {
   ToolspanError,
   uuidv7,
 } from "@toolspan/core";
-import { AgentRun } from "./agent-run.ts";
-import type { AgentTools } from "./agent-tools.ts";
 import { jsonSchemaValidator } from "./json-schema-validator.ts";
-import { checkLimits, type Limits } from "./limits.ts";
-import type { Message } from "./message.ts";
-import type { Model } from "./model.ts";
-import { classifyRetryBudget } from "./retry-budget.ts";
-import type { RunResult } from "./run-result.ts";
-import type { RunOptions } from "./run-settings.ts";
-import { withAbort } from "./with-abort.ts";
+import type { Model } from "./model/model.ts";
+import { AgentRun } from "./run/agent-run.ts";
+import type { AgentTools } from "./run/agent-tools.ts";
+import { checkLimits, type Limits } from "./run/limits.ts";
+import { classifyRetryBudget } from "./run/retry-budget.ts";
+import type { RunResult } from "./run/run-result.ts";
+import type { RunOptions } from "./run/run-settings.ts";
+import { withAbort } from "./run/with-abort.ts";
+import type { Message } from "./transcript/message.ts";
 
 interface AgentParts {
   /** Name of the agent on spans and receipts. */

@@ -1,10 +1,10 @@
 /** One run of an agent: ask the model, answer its tool calls, repeat until somebody says stop. */
 
 import { diagnostics, type ModelInfo, type OperationReport, type Report, type Turn } from "@toolspan/core";
+import type { ModelToolCall, ModelTurn } from "../model/model.ts";
+import { toAssistantMessage } from "../model/model-arguments.ts";
+import type { AssistantMessage, Message } from "../transcript/message.ts";
 import { orAbort } from "./abort.ts";
-import type { AssistantMessage, Message } from "./message.ts";
-import type { ModelToolCall, ModelTurn } from "./model.ts";
-import { toAssistantMessage } from "./model-arguments.ts";
 import { assertModelTurn } from "./model-turn.ts";
 import { ReceiptDrain } from "./receipt-drain.ts";
 import type { RunResult } from "./run-result.ts";

@@ -1,6 +1,6 @@
 /** The two views of what a model asked for: the raw one that is executed, and the encodable one that is kept. */
 
-import type { AssistantMessage } from "./message.ts";
+import type { AssistantMessage } from "../transcript/message.ts";
 import type { ModelTurn } from "./model.ts";
 
 /** Arguments as a dispatch takes them: `toolArgs` is undefined where the text is not JSON. */

@@ -1,6 +1,6 @@
 /** What a caller gets back from a run. */
 
-import type { Message } from "./message.ts";
+import type { Message } from "../transcript/message.ts";
 import type { StopReason } from "./run-stop.ts";
 import type { CallReport } from "./tool-turn.ts";
 

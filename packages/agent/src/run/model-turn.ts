@@ -1,7 +1,7 @@
 /** Checks that what a model answered is a turn, before anything acts on it. */
 
 import { kindOf, ToolspanError } from "@toolspan/core";
-import type { ModelTurn } from "./model.ts";
+import type { ModelTurn } from "../model/model.ts";
 
 /** @throws TOOLSPAN_INVALID_TURN naming the place that is wrong. */
 export function assertModelTurn(model: string, turn: unknown): asserts turn is ModelTurn {

@@ -1,9 +1,9 @@
 /** What a run goes by: the agent's share, and what its caller says. */
 
 import type { Dispatcher } from "@toolspan/core";
+import type { Model } from "../model/model.ts";
 import type { AgentTools } from "./agent-tools.ts";
 import type { CheckedLimits } from "./limits.ts";
-import type { Model } from "./model.ts";
 
 /** What all runs of an agent share. */
 export interface RunSettings {

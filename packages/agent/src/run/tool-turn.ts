@@ -9,15 +9,15 @@ import {
   type ToolResult,
   type Turn,
 } from "@toolspan/core";
+import type { ModelToolCall } from "../model/model.ts";
+import { readArguments } from "../model/model-arguments.ts";
+import type { ToolMessage } from "../transcript/message.ts";
+import { readStream } from "../transcript/read-stream.ts";
+import { renderResult } from "../transcript/render-result.ts";
 import { orLeave } from "./abort.ts";
 import type { AgentTools } from "./agent-tools.ts";
 import { inOrder } from "./in-order.ts";
 import type { CheckedLimits } from "./limits.ts";
-import type { ToolMessage } from "./message.ts";
-import type { ModelToolCall } from "./model.ts";
-import { readArguments } from "./model-arguments.ts";
-import { readStream } from "./read-stream.ts";
-import { renderResult } from "./render-result.ts";
 import { withinRetryBudget } from "./retry-budget.ts";
 import type { RunSignal } from "./run-signal.ts";
 import type { RunStop } from "./run-stop.ts";

@@ -2,10 +2,10 @@
 
 import type { Classification, ModelTool, Settled } from "@toolspan/core";
 import { ToolspanError } from "@toolspan/core";
-import type { AgentTools } from "./agent-tools.ts";
-import type { InputMessage } from "./message.ts";
+import type { AgentTools } from "../run/agent-tools.ts";
+import type { InputMessage } from "../transcript/message.ts";
+import type { Transcript } from "../transcript/transcript.ts";
 import type { Model } from "./model.ts";
-import type { Transcript } from "./transcript.ts";
 
 /** What an agent needs to go through a recorded run once more. */
 export interface Replay {

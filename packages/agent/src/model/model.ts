@@ -1,7 +1,7 @@
 /** Port: a model that is given a conversation and answers with one turn. */
 
 import type { ModelTool } from "@toolspan/core";
-import type { InputMessage, Message, MessageContent } from "./message.ts";
+import type { InputMessage, Message, MessageContent } from "../transcript/message.ts";
 
 export interface ModelRequest {
   readonly messages: readonly Message[];

@@ -1,8 +1,8 @@
 /** Reads recorded conversations in OpenAI's chat format; the only place that knows that format. */
 
 import { kindOf, ToolspanError } from "@toolspan/core";
+import type { ModelToolCall } from "../model/model.ts";
 import type { ContentPart, InputMessage, MessageContent } from "./message.ts";
-import type { ModelToolCall } from "./model.ts";
 
 /** One turn of the model, what its tools answered, and what followed. */
 export interface RecordedTurn {

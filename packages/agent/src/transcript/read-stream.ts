@@ -1,7 +1,7 @@
 /** Reads a streaming result to its end, because a model takes an answer only as a whole. */
 
 import type { ToolResult } from "@toolspan/core";
-import { onAbort } from "./abort.ts";
+import { onAbort } from "../run/abort.ts";
 
 /** What a stream came to. */
 export interface ReadStream {
