@@ -4,7 +4,13 @@ import type { Chain, Erasure, Heartbeat, KeyRotation, Prune } from "@toolspan/re
 const chain: Chain = { log: "01900000-0000-7000-8000-00000000000f", seq: 3, prev: "0f".repeat(32) };
 const common = { schema_version: 1, emitted_at: "2027-01-15T08:00:00.000000000Z", chain } as const;
 
-export const heartbeat: Heartbeat = { record: "heartbeat", ...common };
+export const heartbeat: Heartbeat = {
+  record: "heartbeat",
+  ...common,
+  reason: "clock",
+  wall_ms: -86_400_000,
+  monotonic_ms: 1200,
+};
 
 export const keyRotation: KeyRotation = {
   record: "key_rotation",

@@ -147,6 +147,7 @@ function writeOpening(
         ? null
         : { file: found.file, log: found.log, lines: found.lines, root: found.root, state: found.state },
     truncated: session_id === sessionId ? [] : ["/session_id"],
+    heartbeat_ms: null,
     verifier_key: verifierKey,
   };
   writer.add({ ...opening });

@@ -19,6 +19,12 @@ export const count: Field = {
   accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 };
 
+/** An integer that may be negative. */
+export const wholeNumber: Field = {
+  schema: { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+  accepts: (value) => Number.isSafeInteger(value),
+};
+
 export const milliseconds: Field = {
   schema: { type: "number", minimum: 0 },
   accepts: (value) => typeof value === "number" && value >= 0,

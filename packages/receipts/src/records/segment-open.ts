@@ -32,6 +32,8 @@ export interface SegmentOpen extends Envelope {
   readonly writer: Writer;
   readonly previous: Previous | null;
   readonly truncated: readonly string[];
+  /** After so many idle milliseconds the writer adds a `heartbeat`; null when it adds none for being idle. */
+  readonly heartbeat_ms: number | null;
   /** The key that is to sign this log's heads, as its writer says: a claim, which nobody may trust. Null for an unsigned log. */
   readonly verifier_key: string | null;
 }
@@ -50,5 +52,6 @@ export const segmentOpenFields: Fields<SegmentOpen> = {
     }),
   ),
   truncated: listOf(text),
+  heartbeat_ms: orNull(count),
   verifier_key: orNull(text),
 };
