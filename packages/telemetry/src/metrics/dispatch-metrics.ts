@@ -2,7 +2,7 @@
 
 import type { Attributes } from "@opentelemetry/api";
 import type { ObservedOutcome, ToolCall } from "@toolspan/core";
-import { METRIC_ACTIVE, METRIC_LAYER_DURATION, METRIC_TOOL_CALLS } from "../names.ts";
+import { ATTR_STATUS, METRIC_ACTIVE, METRIC_LAYER_DURATION, METRIC_TOOL_CALLS } from "../names.ts";
 import {
   ATTR_ERROR_TYPE,
   ATTR_GEN_AI_AGENT_NAME,
@@ -16,33 +16,37 @@ import type { Instruments } from "./instruments.ts";
 
 /** Statuses whose series exist before the first call: a counter born at its value has no rate. */
 const ZEROED = ["ok", "error", "exception"] as const;
-const MAX_ZEROED_TOOLS = 1000;
+const MAX_ZEROED = 1000;
 
 const zeroed = new WeakMap<Instruments, Set<string>>();
 
-/** Makes the series of a tool, at 0; later calls for the same tool do nothing. */
-export function zeroCalls(instruments: Instruments, tool: string): void {
-  let tools = zeroed.get(instruments);
-  if (tools === undefined) {
-    tools = new Set();
-    zeroed.set(instruments, tools);
+/** Makes the series of a tool, called by that agent if one is given, at 0; later calls for the same do nothing. */
+export function zeroCalls(instruments: Instruments, tool: string, agentName?: string): void {
+  const labels = toolLabels(tool, agentName);
+  const key = Object.values(labels).join("\n");
+  let done = zeroed.get(instruments);
+  if (done === undefined) {
+    done = new Set();
+    zeroed.set(instruments, done);
   }
-  if (tools.has(tool) || tools.size >= MAX_ZEROED_TOOLS) return;
-  tools.add(tool);
-  for (const status of ZEROED) instruments.add(METRIC_TOOL_CALLS, 0, callLabels(tool, status));
+  if (done.has(key) || done.size >= MAX_ZEROED) return;
+  done.add(key);
+  for (const status of ZEROED) instruments.add(METRIC_TOOL_CALLS, 0, { ...labels, [ATTR_STATUS]: status });
 }
 
 export function countStart(instruments: Instruments, call: ToolCall): void {
   const tool = foldedName(call);
-  zeroCalls(instruments, tool);
-  instruments.add(METRIC_ACTIVE, 1, { [ATTR_GEN_AI_TOOL_NAME]: tool });
+  const { agentName } = call.turn;
+  zeroCalls(instruments, tool, agentName);
+  instruments.add(METRIC_ACTIVE, 1, toolLabels(tool, agentName));
 }
 
 export function countEnd(instruments: Instruments, outcome: ObservedOutcome): void {
   const { dispatch, finalResult: result, observedAt, runs } = outcome;
   const tool = foldedName(dispatch.call);
-  instruments.add(METRIC_ACTIVE, -1, { [ATTR_GEN_AI_TOOL_NAME]: tool });
-  instruments.add(METRIC_TOOL_CALLS, 1, callLabels(tool, result.status));
+  const labels = toolLabels(tool, dispatch.call.turn.agentName);
+  instruments.add(METRIC_ACTIVE, -1, labels);
+  instruments.add(METRIC_TOOL_CALLS, 1, { ...labels, [ATTR_STATUS]: result.status });
   // A replay is not another execution.
   if (result.replayed !== true) {
     instruments.record(
@@ -60,18 +64,20 @@ export function countEnd(instruments: Instruments, outcome: ObservedOutcome): vo
   }
 }
 
-function callLabels(tool: string, status: string): Attributes {
-  return { [ATTR_GEN_AI_TOOL_NAME]: tool, "toolspan.status": status };
+/** The agent stands where one is known, as on durations: boards choose by it. */
+function toolLabels(tool: string, agentName: string | undefined): Attributes {
+  return {
+    [ATTR_GEN_AI_TOOL_NAME]: tool,
+    ...(agentName === undefined ? {} : { [ATTR_GEN_AI_AGENT_NAME]: agentName }),
+  };
 }
 
 function durationLabels({ dispatch, finalErrorType }: ObservedOutcome, tool: string): Attributes {
   const { call } = dispatch;
   const type = toolTypeOf(call);
-  const { agentName } = call.turn;
   return {
-    [ATTR_GEN_AI_TOOL_NAME]: tool,
+    ...toolLabels(tool, call.turn.agentName),
     ...(type === undefined ? {} : { [ATTR_GEN_AI_TOOL_TYPE]: type }),
-    ...(agentName === undefined ? {} : { [ATTR_GEN_AI_AGENT_NAME]: agentName }),
     ...(finalErrorType === undefined ? {} : { [ATTR_ERROR_TYPE]: toWord(finalErrorType) }),
   };
 }

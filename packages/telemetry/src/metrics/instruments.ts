@@ -12,67 +12,9 @@ import {
   type UpDownCounter,
   ValueType,
 } from "@opentelemetry/api";
-import {
-  METRIC_ACTIVE,
-  METRIC_LAYER_DURATION,
-  METRIC_LOST,
-  METRIC_TOOL_CALLS,
-  SCOPE_NAME,
-  SCOPE_VERSION,
-} from "../names.ts";
-import {
-  BUCKETS_AGENT,
-  BUCKETS_CALLS,
-  BUCKETS_OPERATION,
-  METRIC_CLIENT_OPERATION_DURATION,
-  METRIC_EXECUTE_TOOL_DURATION,
-  METRIC_INVOKE_AGENT_DURATION,
-  METRIC_INVOKE_AGENT_INFERENCE_CALLS,
-  METRIC_INVOKE_AGENT_TOOL_CALLS,
-  SCHEMA_URL,
-} from "../semconv.ts";
-
-interface Definition {
-  readonly unit: string;
-  readonly description: string;
-  readonly buckets?: readonly number[];
-  /** True for a counter that may also fall. */
-  readonly upDown?: boolean;
-}
-
-const DEFINITIONS: Readonly<Record<string, Definition>> = {
-  [METRIC_EXECUTE_TOOL_DURATION]: { unit: "s", description: "Duration of a tool call", buckets: BUCKETS_OPERATION },
-  [METRIC_INVOKE_AGENT_DURATION]: { unit: "s", description: "Duration of an agent run", buckets: BUCKETS_AGENT },
-  [METRIC_INVOKE_AGENT_TOOL_CALLS]: {
-    unit: "{tool_call}",
-    description: "Tool calls of one agent run",
-    buckets: BUCKETS_CALLS,
-  },
-  [METRIC_INVOKE_AGENT_INFERENCE_CALLS]: {
-    unit: "{inference_call}",
-    description: "Model calls of one agent run",
-    buckets: BUCKETS_CALLS,
-  },
-  [METRIC_CLIENT_OPERATION_DURATION]: {
-    unit: "s",
-    description: "Duration of a model call",
-    buckets: BUCKETS_OPERATION,
-  },
-  [METRIC_TOOL_CALLS]: { unit: "{call}", description: "Tool calls by tool and status" },
-  [METRIC_ACTIVE]: { unit: "{call}", description: "Tool calls under way", upDown: true },
-  [METRIC_LAYER_DURATION]: { unit: "s", description: "Time spent in a layer itself", buckets: BUCKETS_OPERATION },
-  [METRIC_LOST]: { unit: "{item}", description: "Telemetry that did not arrive, by signal and reason" },
-  "toolspan.receipts.records": { unit: "{record}", description: "Receipt records by level and outcome" },
-  "toolspan.receipts.durable.duration": {
-    unit: "s",
-    description: "Time until a receipt is durable",
-    buckets: BUCKETS_OPERATION,
-  },
-  "toolspan.receipts.unsealed": { unit: "{record}", description: "Receipts beyond the last head" },
-  "toolspan.receipts.spool.bytes": { unit: "By", description: "Receipts that wait for delivery" },
-  "toolspan.receipts.spool.oldest_age": { unit: "s", description: "Age of the oldest receipt that waits" },
-  "toolspan.receipts.heads": { unit: "{head}", description: "Heads cut, by sealed or anchored" },
-};
+import { SCOPE_NAME, SCOPE_VERSION } from "../names.ts";
+import { SCHEMA_URL } from "../semconv.ts";
+import { DEFINITIONS } from "./definitions.ts";
 
 type AnyInstrument = Counter | UpDownCounter | Histogram;
 
@@ -80,6 +22,7 @@ type AnyInstrument = Counter | UpDownCounter | Histogram;
 export class Instruments {
   readonly #meter: OtelMeter;
   readonly #made = new Map<string, AnyInstrument>();
+  readonly #gauges = new Map<string, Set<() => number>>();
 
   constructor(meter: OtelMeter) {
     this.#meter = meter;
@@ -104,20 +47,31 @@ export class Instruments {
     }
   }
 
-  /** Registers a gauge that is read when metrics are collected; returns its removal. */
+  /** Registers a gauge that is read when metrics are collected; returns its removal. Several readers of one name make one figure. */
   gauge(name: string, read: () => number): () => void {
     try {
-      const gauge = this.#meter.createObservableGauge(name, optionsOf(name));
-      const observe = (result: { observe(value: number): void }): void => result.observe(read());
-      gauge.addCallback(observe);
-      return () => gauge.removeCallback(observe);
+      const readers = this.#gauges.get(name) ?? this.#openGauge(name);
+      readers.add(read);
+      return () => void readers.delete(read);
     } catch {
       return () => {};
     }
   }
 
+  /** One callback for all readers: of two callbacks that observe the same series, only the last would count. */
+  #openGauge(name: string): Set<() => number> {
+    const readers = new Set<() => number>();
+    const combine = DEFINITIONS[name]?.combine === "max" ? Math.max : (sum: number, next: number) => sum + next;
+    this.#meter.createObservableGauge(name, optionsOf(name)).addCallback((result) => {
+      if (readers.size > 0)
+        result.observe([...readers].map((read) => read()).reduce((all, next) => combine(all, next)));
+    });
+    this.#gauges.set(name, readers);
+    return readers;
+  }
+
   #counter(name: string, options: MetricOptions): AnyInstrument {
-    return DEFINITIONS[name]?.upDown === true
+    return DEFINITIONS[name]?.kind === "updown"
       ? this.#meter.createUpDownCounter(name, options)
       : this.#meter.createCounter(name, options);
   }

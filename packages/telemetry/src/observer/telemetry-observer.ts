@@ -15,6 +15,7 @@ import type {
 import { withDeadline } from "../deadline.ts";
 import { zeroCalls } from "../metrics/dispatch-metrics.ts";
 import { type Instruments, instrumentsOf } from "../metrics/instruments.ts";
+import { LateMeter } from "../metrics/late-meter.ts";
 import { clockOf } from "../spans/async-context.ts";
 import { DispatchObservation } from "../spans/dispatch-observation.ts";
 import { modelOperation, observeOperation, runOperation } from "../spans/operation.ts";
@@ -34,7 +35,7 @@ export class TelemetryObserver implements Observer {
     this.#setup = setup;
     if (setup.hasher !== undefined) this.hasher = setup.hasher;
     if (setup.root.hashArgs) this.defaultHasher = setup.hasher ?? plainHasher();
-    this.meter = meterOf(setup);
+    this.meter = new LateMeter(setup.meterProvider);
     // A collection before the first call shall find the known tools.
     if (setup.tools.length > 0) this.#instruments();
   }
@@ -83,12 +84,4 @@ export class TelemetryObserver implements Observer {
     }
     return instruments;
   }
-}
-
-function meterOf({ meterProvider }: TelemetrySetup): Meter {
-  return {
-    add: (name, value, attributes) => instrumentsOf(meterProvider)?.add(name, value, attributes),
-    record: (name, value, attributes) => instrumentsOf(meterProvider)?.record(name, value, attributes),
-    gauge: (name, read) => instrumentsOf(meterProvider)?.gauge(name, read) ?? (() => {}),
-  };
 }

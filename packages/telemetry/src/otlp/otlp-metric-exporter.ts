@@ -2,8 +2,9 @@
 
 import { causeOf, reportLoss } from "../sinks/loss.ts";
 import { type CollectedMetrics, countPoints, metricsToJson } from "./otlp-metrics.ts";
-import { rejectedOf, toldOf } from "./otlp-sink.ts";
+import { toldOf } from "./otlp-sink.ts";
 import type { OtlpTransport } from "./otlp-transport.ts";
+import { rejectedOf } from "./rejected.ts";
 
 /** 0 is success. */
 export type ExportCallback = (result: { readonly code: 0 }) => void;
@@ -13,7 +14,7 @@ export interface MetricSerializer {
 }
 
 interface Waiting {
-  readonly body: string | Uint8Array;
+  readonly body: Uint8Array;
   readonly count: number;
 }
 
@@ -42,7 +43,8 @@ export class OtlpMetricExporter {
   export(metrics: CollectedMetrics, done: ExportCallback): void {
     const count = countPoints(metrics);
     try {
-      this.#waiting = { body: this.#serializer?.serializeRequest(metrics) ?? metricsToJson(metrics), count };
+      const body = this.#serializer?.serializeRequest(metrics) ?? Buffer.from(metricsToJson(metrics));
+      this.#waiting = { body, count };
       this.#sending ??= this.#drain();
     } catch (thrown) {
       lose(count, "unreadable", `metrics could not be written out (${causeOf(thrown)})`);
@@ -52,11 +54,13 @@ export class OtlpMetricExporter {
   }
 
   async forceFlush(): Promise<void> {
+    const relax = this.#transport.hurry();
     await this.#sending;
+    relax();
   }
 
   async shutdown(): Promise<void> {
-    await this.#sending;
+    await this.forceFlush();
     this.abort();
   }
 

@@ -1,12 +1,13 @@
 /** The parts of an OTLP connection as options and environment want them. */
 
 import { diagnostics } from "@toolspan/core";
+import { neededNetwork } from "../built-ins.ts";
 import type { Environment } from "../start/environment.ts";
 import { missingPeer, protobufSerializers } from "../start/sdk-peers.ts";
 import { OtlpMetricExporter } from "./otlp-metric-exporter.ts";
 import { type OtlpOptions, type OtlpSettings, type OtlpSignal, otlpSettings } from "./otlp-settings.ts";
 import { OtlpSink, otlpLimits } from "./otlp-sink.ts";
-import { OtlpTransport } from "./otlp-transport.ts";
+import { OtlpTransport, type TransportSettings } from "./otlp-transport.ts";
 import { JsonBatch, ProtobufBatch } from "./span-batch.ts";
 
 /** @throws TOOLSPAN_MISSING_PEER where the program itself asked for protobuf and its serializer is not installed. */
@@ -14,7 +15,8 @@ export function createOtlpSink(options: OtlpOptions, env: Environment, flushTime
   const settings = spokenSettings("traces", options, env);
   const serializer = settings.protocol === "http/protobuf" ? protobufSerializers()?.ProtobufTraceSerializer : undefined;
   const batch = serializer === undefined ? new JsonBatch() : new ProtobufBatch(serializer);
-  return new OtlpSink(new OtlpTransport(settings), batch, otlpLimits(env, flushTimeoutMs));
+  const net = neededNetwork("startTelemetry");
+  return new OtlpSink(new OtlpTransport(settings, net), batch, otlpLimits(env, flushTimeoutMs), net);
 }
 
 /** @throws As `createOtlpSink`. */
@@ -22,17 +24,21 @@ export function createOtlpMetricExporter(options: OtlpOptions, env: Environment)
   const settings = spokenSettings("metrics", options, env);
   const serializer =
     settings.protocol === "http/protobuf" ? protobufSerializers()?.ProtobufMetricsSerializer : undefined;
-  return new OtlpMetricExporter(new OtlpTransport(settings), serializer);
+  return new OtlpMetricExporter(new OtlpTransport(settings, neededNetwork("startTelemetry")), serializer);
 }
 
-function spokenSettings(signal: OtlpSignal, options: OtlpOptions, env: Environment): OtlpSettings {
+type SpokenSettings = OtlpSettings & TransportSettings;
+
+function spokenSettings(signal: OtlpSignal, options: OtlpOptions, env: Environment): SpokenSettings {
   const settings = otlpSettings(signal, options, env);
-  if (settings.protocol === "http/json" || protobufSerializers() !== undefined) return settings;
+  const asJson: SpokenSettings = { ...settings, protocol: "http/json", contentType: "application/json" };
+  if (settings.protocol === "http/json") return asJson;
+  if (protobufSerializers() !== undefined) return { ...settings, contentType: "application/x-protobuf" };
   if (settings.protocolChosen) throw missingPeer("@opentelemetry/otlp-transformer");
   diagnostics.report(
     "telemetry.otlp",
     "protobuf_missing",
     "OTLP as http/protobuf needs the package @opentelemetry/otlp-transformer, found none; http/json is used",
   );
-  return { ...settings, protocol: "http/json" };
+  return asJson;
 }

@@ -11,8 +11,13 @@ export interface OtlpOptions {
   /** Base address; `/v1/traces` and `/v1/metrics` are appended. Default `http://localhost:4318`. */
   readonly endpoint?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Longest time for one request with its repetitions, milliseconds. Default 10,000. */
+  /** Longest time of one attempt, milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
+  /**
+   * How long a request of spans is repeated where the collector is away or busy, milliseconds. Default 300,000. Metrics are
+   * repeated for one `timeoutMs`: the next collection says more than the last.
+   */
+  readonly retryMs?: number;
   /** Default `http/json`; `http/protobuf` needs the package `@opentelemetry/otlp-transformer`. */
   readonly protocol?: OtlpProtocol;
   readonly compression?: "gzip" | "none";
@@ -24,6 +29,7 @@ export interface OtlpSettings {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  readonly retryMs: number;
   readonly protocol: OtlpProtocol;
   /** True when the program itself asked for the protocol, so that it must not be replaced. */
   readonly protocolChosen: boolean;
@@ -33,6 +39,7 @@ export interface OtlpSettings {
 
 const DEFAULT_ENDPOINT = "http://localhost:4318";
 const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_RETRY_MS = 300_000;
 
 /**
  * Options win over variables, a signal's own variable over the general one.
@@ -44,6 +51,11 @@ export function otlpSettings(signal: OtlpSignal, options: OtlpOptions, env: Envi
     readText(env, `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${name}`) ?? readText(env, `OTEL_EXPORTER_OTLP_${name}`);
   const upper = signal.toUpperCase();
   const compression = options.compression ?? read("COMPRESSION");
+  const timeoutMs =
+    options.timeoutMs ??
+    readNumber(env, `OTEL_EXPORTER_OTLP_${upper}_TIMEOUT`) ??
+    readNumber(env, "OTEL_EXPORTER_OTLP_TIMEOUT") ??
+    DEFAULT_TIMEOUT_MS;
   return {
     url: urlOf(signal, options, env),
     headers: {
@@ -51,11 +63,8 @@ export function otlpSettings(signal: OtlpSignal, options: OtlpOptions, env: Envi
       ...readPairs(env, `OTEL_EXPORTER_OTLP_${upper}_HEADERS`),
       ...options.headers,
     },
-    timeoutMs:
-      options.timeoutMs ??
-      readNumber(env, `OTEL_EXPORTER_OTLP_${upper}_TIMEOUT`) ??
-      readNumber(env, "OTEL_EXPORTER_OTLP_TIMEOUT") ??
-      DEFAULT_TIMEOUT_MS,
+    timeoutMs,
+    retryMs: signal === "metrics" ? timeoutMs : (options.retryMs ?? DEFAULT_RETRY_MS),
     protocol: options.protocol ?? protocolOf(read("PROTOCOL")),
     protocolChosen: options.protocol !== undefined,
     gzip: compression === "gzip",

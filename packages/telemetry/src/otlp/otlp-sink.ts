@@ -1,16 +1,20 @@
 /** The sink `otlp`: finished spans to a collector, in batches bounded by count and bytes; whatever is lost is counted. */
 
 import { TraceFlags } from "@opentelemetry/api";
+import type { Network } from "../built-ins.ts";
 import { withDeadline } from "../deadline.ts";
 import { causeOf, reportLoss } from "../sinks/loss.ts";
 import type { ReadableSpan, SpanSink } from "../spans/readable-span.ts";
 import { type Environment, readNumber } from "../start/environment.ts";
+import { Backlog } from "./backlog.ts";
 import type { OtlpTransport, SendResult } from "./otlp-transport.ts";
+import { rejectedOf } from "./rejected.ts";
 import type { SpanBatch } from "./span-batch.ts";
 
 /** Receivers refuse bodies of some MiB; one large span must not take its neighbours along. */
 const MAX_BATCH_LENGTH = 512 * 1024;
-const MAX_HELD_LENGTH = 32 * 1024 * 1024;
+/** What is under way needs no longer than this to notice that all has ended. */
+const ABORT_MS = 50;
 const SOURCE = "telemetry.otlp";
 
 export interface OtlpLimits {
@@ -27,41 +31,42 @@ export interface OtlpLimits {
 export function otlpLimits(env: Environment, flushTimeoutMs: number): OtlpLimits {
   return {
     maxBatch: readNumber(env, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 1) ?? 512,
-    maxHeld: readNumber(env, "OTEL_BSP_MAX_QUEUE_SIZE", 1) ?? 65_536,
+    maxHeld: readNumber(env, "OTEL_BSP_MAX_QUEUE_SIZE", 1) ?? 262_144,
     delayMs: readNumber(env, "OTEL_BSP_SCHEDULE_DELAY") ?? 1000,
     flushTimeoutMs,
   };
-}
-
-interface Sealed {
-  readonly body: string | Uint8Array;
-  readonly count: number;
-  readonly length: number;
 }
 
 export class OtlpSink implements SpanSink {
   readonly #transport: OtlpTransport;
   readonly #limits: OtlpLimits;
   readonly #batch: SpanBatch;
-  #queue: Sealed[] = [];
-  /** Spans and bytes that are sealed and not yet answered. */
-  #held = 0;
-  #heldLength = 0;
+  readonly #backlog: Backlog;
+  readonly #source: string;
   #sending = false;
   #idle: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ending: Promise<void> | undefined;
   #closed = false;
 
-  constructor(transport: OtlpTransport, batch: SpanBatch, limits: OtlpLimits) {
+  /** @param source Which part speaks of what is lost. */
+  constructor(
+    transport: OtlpTransport,
+    batch: SpanBatch,
+    limits: OtlpLimits,
+    { zlib }: Network,
+    source: string = SOURCE,
+  ) {
     this.#transport = transport;
     this.#batch = batch;
     this.#limits = limits;
+    this.#backlog = new Backlog(zlib, limits.maxHeld);
+    this.#source = source;
   }
 
   /** Spans that have been taken and not yet been answered for. */
   get pending(): number {
-    return this.#held + this.#batch.count;
+    return this.#backlog.spans + this.#batch.count;
   }
 
   onStart(): void {}
@@ -69,7 +74,7 @@ export class OtlpSink implements SpanSink {
   onEnd(span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
     if (this.#closed) this.#lose(1, "closed", "a span ended after the sink was shut down");
-    else if (this.pending >= this.#limits.maxHeld || this.#heldLength >= MAX_HELD_LENGTH) {
+    else if (this.#backlog.isFull(this.#batch.count)) {
       this.#lose(1, "queue_full", "spans end faster than the collector takes them; some are dropped");
     } else this.#take(span);
   }
@@ -77,7 +82,9 @@ export class OtlpSink implements SpanSink {
   /** Waits until everything held has been answered for, at most the flush timeout. Never rejects. */
   async forceFlush(timeoutMs: number = this.#limits.flushTimeoutMs): Promise<void> {
     this.#seal();
+    const relax = this.#transport.hurry();
     await withDeadline(() => this.#whenIdle(), timeoutMs);
+    relax();
   }
 
   /** Flushes until the deadline, then drops, counted, what is left. */
@@ -98,11 +105,10 @@ export class OtlpSink implements SpanSink {
   async #end(timeoutMs: number): Promise<void> {
     await this.forceFlush(timeoutMs);
     this.#closed = true;
+    // What waits meets a transport that has ended, and counts itself.
+    this.#seal();
     this.#transport.abort();
-    // What is under way counts itself when it is aborted.
-    const left = this.#queue.reduce((sum, { count }) => sum + count, this.#batch.count);
-    this.#queue = [];
-    this.#lose(left, "deadline", "the collector did not take everything before the shutdown deadline");
+    await withDeadline(() => this.#whenIdle(), ABORT_MS);
   }
 
   #take(span: ReadableSpan): void {
@@ -129,29 +135,26 @@ export class OtlpSink implements SpanSink {
   #seal(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const { count, length } = this.#batch;
+    const { count } = this.#batch;
     if (count === 0) return;
     try {
-      this.#queue.push({ body: this.#batch.take(), count, length });
-      this.#held += count;
-      this.#heldLength += length;
+      this.#backlog.push(this.#batch.take(), count);
     } catch (thrown) {
       this.#lose(count, "unreadable", `spans could not be written out (${causeOf(thrown)})`);
     }
     if (!this.#sending) void this.#drain();
   }
 
-  /** Sends one batch after the other until none is left. Never rejects. */
+  /** Sends one request after the other until none is left. Never rejects. */
   async #drain(): Promise<void> {
     this.#sending = true;
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      const { body, count, length } = next;
-      const result = await this.#transport.send(body);
-      this.#release(count, length);
-      if (!result.sent) this.#lose(count, ...toldOf(result));
+    for (let next = this.#backlog.take(); next !== undefined; next = this.#backlog.take()) {
+      const result = await this.#transport.send(next.body, next.gzipped);
+      this.#backlog.release(next);
+      if (!result.sent) this.#lose(next.count, ...toldOf(result));
       else
         this.#lose(
-          rejectedOf(result.response),
+          Math.min(rejectedOf(result.response), next.count),
           "rejected",
           "the collector took a request but refused some of its spans",
         );
@@ -166,13 +169,8 @@ export class OtlpSink implements SpanSink {
     return this.#sending ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }
 
-  #release(count: number, length: number): void {
-    this.#held -= count;
-    this.#heldLength -= length;
-  }
-
   #lose(count: number, reason: string, message: string): void {
-    reportLoss({ signal: "spans", reason, source: SOURCE, message, count });
+    reportLoss({ signal: "spans", reason, source: this.#source, message, count });
   }
 }
 
@@ -182,16 +180,4 @@ export function toldOf(result: Extract<SendResult, { readonly sent: false }>): [
   return reason === "aborted"
     ? ["deadline", "the collector did not take everything before the shutdown deadline"]
     : [reason, `the collector did not take a request (${reason}, ${detail}); its content is lost`];
-}
-
-/** How many items a partial success refused; 0 where the answer does not say. */
-export function rejectedOf(response: string): number {
-  if (!response.includes("rejected")) return 0;
-  try {
-    const { partialSuccess } = JSON.parse(response) as { partialSuccess?: Record<string, unknown> };
-    const rejected = Number(partialSuccess?.rejectedSpans ?? partialSuccess?.rejectedDataPoints ?? 0);
-    return Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0;
-  } catch {
-    return 0; // not JSON: it says nothing that could be counted
-  }
 }

@@ -1,15 +1,14 @@
 /** Sends OTLP requests over HTTP: repeats what may be repeated, ends at its deadline, holds no process open. */
 
-import * as http from "node:http";
-import * as https from "node:https";
-import { gzipSync } from "node:zlib";
+import type { Agent, IncomingMessage } from "node:http";
+import type { RequestOptions } from "node:https";
 import { context } from "@opentelemetry/api";
+import type { Network } from "../built-ins.ts";
 import { causeOf } from "../sinks/loss.ts";
 import { suppressed } from "../spans/async-context.ts";
-import type { OtlpSettings } from "./otlp-settings.ts";
 
 export type SendResult =
-  | { readonly sent: true; readonly response: string }
+  | { readonly sent: true; readonly response: Uint8Array }
   /** `reason` is a low-cardinality word; `detail` names a status or an error code. */
   | {
       readonly sent: false;
@@ -21,86 +20,128 @@ type Failed = Extract<SendResult, { readonly sent: false }>;
 
 interface Attempt {
   readonly status: number;
-  readonly body: string;
+  readonly body: Uint8Array;
   readonly retryAfter: string | undefined;
+}
+
+/** What a transport needs to know of its settings. */
+export interface TransportSettings {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly contentType: string;
+  /** Longest time of one attempt, milliseconds. */
+  readonly timeoutMs: number;
+  /** Longest time of a request with its repetitions, milliseconds. */
+  readonly retryMs: number;
+  readonly gzip: boolean;
+  readonly tls: object;
 }
 
 const ABORTED: SendResult = { sent: false, reason: "aborted", detail: "shut down" };
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
+/** Longest pause while somebody waits for the end. */
+const HURRIED_WAIT_MS = 250;
 const MAX_RESPONSE_LENGTH = 65_536;
 
 export class OtlpTransport {
-  readonly #settings: OtlpSettings;
-  readonly #agent: http.Agent;
-  /** One per request under way. */
-  readonly #underWay = new Set<AbortController>();
-  #aborted = false;
+  readonly #settings: TransportSettings;
+  readonly #network: Network;
+  readonly #agent: Agent;
+  /** Ends everything at once. */
+  readonly #stop = new AbortController();
+  /** Pauses under way. */
+  readonly #pauses = new Set<() => void>();
+  /** Who waits for an end: as long as somebody does, pauses are short. */
+  #hurries = 0;
 
-  constructor(settings: OtlpSettings) {
+  constructor(settings: TransportSettings, network: Network) {
     this.#settings = settings;
+    this.#network = network;
     this.#agent =
       settings.url.protocol === "https:"
-        ? new https.Agent({ keepAlive: true, ...settings.tls })
-        : new http.Agent({ keepAlive: true });
+        ? new network.https.Agent({ keepAlive: true, ...settings.tls })
+        : new network.http.Agent({ keepAlive: true });
   }
 
-  /** Resolves with what became of it, at the latest after the timeout of the settings. Never rejects. */
-  async send(body: string | Uint8Array): Promise<SendResult> {
-    if (this.#aborted) return ABORTED;
-    const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(), this.#settings.timeoutMs);
-    timer.unref();
-    this.#underWay.add(stop);
+  /** Resolves with what became of it, at the latest after `retryMs` and one attempt. Never rejects. */
+  async send(body: Uint8Array, gzipped = false): Promise<SendResult> {
+    if (this.#stop.signal.aborted) return ABORTED;
     try {
-      const result = await this.#repeat(this.#settings.gzip ? gzipSync(body) : body, stop.signal);
-      return this.#aborted && !result.sent ? ABORTED : result;
-    } finally {
-      clearTimeout(timer);
-      this.#underWay.delete(stop);
+      return await this.#repeat(this.#encoded(body, gzipped));
+    } catch (thrown) {
+      return { sent: false, reason: "rejected", detail: causeOf(thrown) };
     }
+  }
+
+  /** Somebody waits: pauses end now and stay short until the returned function is called. */
+  hurry(): () => void {
+    this.#hurries += 1;
+    for (const end of this.#pauses) end();
+    return () => {
+      this.#hurries -= 1;
+    };
   }
 
   /** Ends what is under way and gives the sockets back. */
   abort(): void {
-    this.#aborted = true;
-    for (const stop of this.#underWay) stop.abort();
+    this.#stop.abort();
     this.#agent.destroy();
   }
 
-  async #repeat(body: string | Uint8Array, signal: AbortSignal): Promise<SendResult> {
-    let failed: Failed = { sent: false, reason: "timeout", detail: "no answer" };
+  #encoded(body: Uint8Array, gzipped: boolean): Uint8Array {
+    const { zlib } = this.#network;
+    if (gzipped === this.#settings.gzip) return body;
+    return gzipped ? zlib.gunzipSync(body) : zlib.gzipSync(body);
+  }
+
+  async #repeat(body: Uint8Array): Promise<SendResult> {
+    const until = performance.now() + this.#settings.retryMs;
+    let failed: Failed | undefined;
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
-      let pause = wait * (0.5 + Math.random());
-      try {
-        const { status, body: response, retryAfter } = await this.#attempt(body, signal);
+      let asked: number | undefined;
+      const attempt = await this.#try(body);
+      if ("status" in attempt) {
+        const { status, body: response, retryAfter } = attempt;
         if (status >= 200 && status < 300) return { sent: true, response };
         failed = { sent: false, reason: "rejected", detail: `status ${status}` };
         if (!RETRYABLE.has(status)) return failed;
-        pause = waitAsked(retryAfter) ?? pause;
-      } catch (thrown) {
-        // Out of time: what the attempt before had met says more.
-        if (signal.aborted) return failed;
-        failed = { sent: false, reason: "unreachable", detail: causeOf(thrown) };
-      }
-      if (!(await slept(pause, signal))) return failed;
+        asked = waitAsked(retryAfter);
+      } else if (this.#stop.signal.aborted) {
+        // Out of time: what an attempt before had met says more.
+        return failed ?? ABORTED;
+      } else failed = attempt;
+      const pause = asked ?? wait * (0.5 + Math.random());
+      if (performance.now() + pause > until || !(await this.#pause(pause, asked !== undefined))) return failed;
     }
   }
 
-  #attempt(body: string | Uint8Array, signal: AbortSignal): Promise<Attempt> {
-    const { url, headers, gzip, protocol } = this.#settings;
+  async #try(body: Uint8Array): Promise<Attempt | Failed> {
+    const limit = AbortSignal.timeout(this.#settings.timeoutMs);
+    try {
+      return await this.#attempt(body, AbortSignal.any([limit, this.#stop.signal]));
+    } catch (thrown) {
+      return limit.aborted
+        ? { sent: false, reason: "timeout", detail: "no answer" }
+        : { sent: false, reason: "unreachable", detail: causeOf(thrown) };
+    }
+  }
+
+  #attempt(body: Uint8Array, signal: AbortSignal): Promise<Attempt> {
+    const { url, headers, gzip, contentType } = this.#settings;
+    const { http, https } = this.#network;
     const request = url.protocol === "https:" ? https.request : http.request;
     return new Promise<Attempt>((resolve, reject) => {
-      const options: https.RequestOptions = {
+      const options: RequestOptions = {
         method: "POST",
         agent: this.#agent,
         signal,
         headers: {
           "User-Agent": "toolspan-telemetry",
           ...headers,
-          "Content-Type": protocol === "http/protobuf" ? "application/x-protobuf" : "application/json",
-          "Content-Length": Buffer.byteLength(body),
+          "Content-Type": contentType,
+          "Content-Length": body.length,
           ...(gzip ? { "Content-Encoding": "gzip" } : {}),
         },
       };
@@ -113,19 +154,41 @@ export class OtlpTransport {
       sent.end(body);
     });
   }
+
+  /** True after `ms`, or sooner where somebody waits and the collector has not named the time itself; false when all ends. */
+  #pause(ms: number, asked: boolean): Promise<boolean> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+        this.#pauses.delete(end);
+        resolve(!signal.aborted);
+      };
+      const timer = setTimeout(end, this.#hurries > 0 && !asked ? Math.min(ms, HURRIED_WAIT_MS) : ms);
+      timer.unref();
+      signal.addEventListener("abort", end);
+      if (!asked) this.#pauses.add(end);
+    });
+  }
 }
 
 function readAnswer(
-  answer: http.IncomingMessage,
+  answer: IncomingMessage,
   resolve: (attempt: Attempt) => void,
   reject: (error: Error) => void,
 ): void {
-  let body = "";
-  answer.setEncoding("utf8");
-  answer.on("data", (chunk: string) => {
-    if (body.length < MAX_RESPONSE_LENGTH) body += chunk;
+  const parts: Buffer[] = [];
+  let length = 0;
+  answer.on("data", (part: Buffer) => {
+    length += part.length;
+    if (length <= MAX_RESPONSE_LENGTH) parts.push(part);
   });
-  answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body, retryAfter: answer.headers["retry-after"] }));
+  answer.on("end", () => {
+    const { statusCode, headers } = answer;
+    resolve({ status: statusCode ?? 0, body: Buffer.concat(parts), retryAfter: headers["retry-after"] });
+  });
   answer.on("error", reject);
 }
 
@@ -135,20 +198,4 @@ function waitAsked(header: string | undefined): number | undefined {
   const seconds = Number(header);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
-}
-
-/** True after `ms`; false as soon as `signal` fires. */
-function slept(ms: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const end = (whole: boolean): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-      resolve(whole);
-    };
-    const stop = (): void => end(false);
-    const timer = setTimeout(end, ms, true);
-    timer.unref();
-    signal.addEventListener("abort", stop);
-  });
 }

@@ -9,7 +9,7 @@ export interface SpanBatch {
   readonly length: number;
   /** Takes the span, or answers false: it belongs into another batch. */
   add(span: ReadableSpan, maxLength: number): boolean;
-  take(): string | Uint8Array;
+  take(): Uint8Array;
 }
 
 /** Turns finished spans into the bytes of one request. The member of `ProtobufTraceSerializer` that is used. */
@@ -36,8 +36,8 @@ export class JsonBatch implements SpanBatch {
     return true;
   }
 
-  take(): string {
-    return this.#request.take();
+  take(): Uint8Array {
+    return Buffer.from(this.#request.take());
   }
 }
 

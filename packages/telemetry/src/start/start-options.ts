@@ -89,6 +89,7 @@ const OTLP_CHECKS: Readonly<Record<keyof OtlpOptions, check.Check>> = {
     typeof value === "string" && /^https?:/.test(value) && URL.canParse(value) ? undefined : "an http or https address",
   headers: check.scalars,
   timeoutMs: check.atLeast(1, "milliseconds"),
+  retryMs: check.atLeast(0, "milliseconds"),
   protocol: check.oneOf("http/json", "http/protobuf"),
   compression: check.oneOf("gzip", "none"),
 };

@@ -24,7 +24,7 @@ const DISTRO = { [ATTR_TELEMETRY_DISTRO_NAME]: "toolspan", [ATTR_TELEMETRY_DISTR
 const DEFAULT_FLUSH_MS = 5000;
 const DEFAULT_SHUTDOWN_MS = 1500;
 /** Parts keep the deadline themselves; this much later nobody waits for them any more. */
-const DEADLINE_SLACK_MS = 50;
+const DEADLINE_SLACK_MS = 100;
 
 export class StartedTelemetry implements Telemetry {
   readonly tracerProvider: TracerProvider & SdkProvider;
