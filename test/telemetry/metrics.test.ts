@@ -1,5 +1,13 @@
 // Metrics: names, units, buckets and labels of the conventions, and figures that agree with the spans.
-import { createDispatcher, defineLayer, type ToolCallInput } from "@toolspan/core";
+import { plainHasher } from "@toolspan/canonical/hash";
+import {
+  createDispatcher,
+  defineLayer,
+  type Meter,
+  recorderCaller,
+  type ToolCaller,
+  type ToolCallInput,
+} from "@toolspan/core";
 import { fixedClock } from "@toolspan/core/testing";
 import { withTelemetry } from "@toolspan/telemetry";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -50,7 +58,7 @@ test("a soft error counts like a thrown one", async () => {
   await createDispatcher([withTelemetry("otel")])(call, () => ({ isError: true }));
   const [point] = await points("gen_ai.execute_tool.duration");
   expect(point?.attributes["error.type"]).toBe("tool_error");
-  expect(await counts("toolspan.tool_calls")).toContainEqual(["search error", 1]);
+  expect(await counts("toolspan.tool_calls")).toContainEqual(["search clerk error", 1]);
 });
 
 test("calls are counted by tool and status, from series that stand at 0 for known tools", async () => {
@@ -59,13 +67,16 @@ test("calls are counted by tool and status, from series that stand at 0 for know
   await dispatch(call, () => 1);
   await dispatch(call, undefined);
   expect(await counts("toolspan.tool_calls")).toEqual([
-    ["search ok", 2],
+    ["search ok", 0],
     ["search error", 0],
     ["search exception", 0],
     ["unused ok", 0],
     ["unused error", 0],
     ["unused exception", 0],
-    ["search executor_error", 1],
+    ["search clerk ok", 2],
+    ["search clerk error", 0],
+    ["search clerk exception", 0],
+    ["search clerk executor_error", 1],
   ]);
 });
 
@@ -74,13 +85,18 @@ test("known tools stand at 0 before the first call", async () => {
   expect(await counts("toolspan.tool_calls")).toContainEqual(["unused ok", 0]);
 });
 
+test("calls of no agent have no agent's label", async () => {
+  await createDispatcher([withTelemetry("otel")])({ toolName: "search" }, () => 1);
+  expect(await counts("toolspan.tool_calls")).toContainEqual(["search ok", 1]);
+});
+
 test("calls under way are counted up and down", async () => {
   let during: unknown;
   await createDispatcher([withTelemetry("otel")])(call, async () => {
     during = await counts("toolspan.tool_calls.active");
   });
-  expect(during).toEqual([["search", 1]]);
-  expect(await counts("toolspan.tool_calls.active")).toEqual([["search", 0]]);
+  expect(during).toEqual([["search clerk", 1]]);
+  expect(await counts("toolspan.tool_calls.active")).toEqual([["search clerk", 0]]);
 });
 
 test("ten thousand invented names make one series", async () => {
@@ -119,7 +135,7 @@ test("a replay is a call, not another execution", async () => {
   });
   await createDispatcher([withTelemetry("otel"), cache])(call, () => 1);
   expect(await points("gen_ai.execute_tool.duration")).toEqual([]);
-  expect(await counts("toolspan.tool_calls")).toContainEqual(["search ok", 1]);
+  expect(await counts("toolspan.tool_calls")).toContainEqual(["search clerk ok", 1]);
   expect(sdk.spans().at(-1)?.attributes["toolspan.replayed"]).toBe(true);
 });
 
@@ -174,7 +190,7 @@ test("what a sampler leaves out is measured all the same, layers too", async () 
   sdk = await startOtelSdk({ sampler: (line) => line.alwaysOff });
   const layer = defineLayer({ name: "with_a", call: (given, next) => next(given) });
   await createDispatcher([withTelemetry("otel"), layer])(call, () => 1);
-  expect(await counts("toolspan.tool_calls")).toContainEqual(["search ok", 1]);
+  expect(await counts("toolspan.tool_calls")).toContainEqual(["search clerk ok", 1]);
   expect(await points("toolspan.layer.duration")).toHaveLength(1);
 });
 
@@ -185,3 +201,45 @@ test("a meter provider that is given is used in place of the registered one", as
   expect(await points("toolspan.tool_calls")).toEqual([]);
   await own.shutdown();
 });
+
+test("readers of one gauge make one figure: bytes and records add up, of ages the highest counts", async () => {
+  const made = [1, 2].map(() => withTelemetry("otel"));
+  const meters = made.map((caller) => recordersMeter(caller));
+  const forget = meters.map((meter, position) => {
+    meter.gauge("toolspan.receipts.spool.oldest_age", () => 5 - position);
+    return meter.gauge("toolspan.receipts.spool.bytes", () => 10 + position);
+  });
+  expect(await counts("toolspan.receipts.spool.bytes")).toEqual([["", 21]]);
+  expect(await counts("toolspan.receipts.spool.oldest_age")).toEqual([["", 5]]);
+  forget[0]?.();
+  expect(await counts("toolspan.receipts.spool.bytes")).toEqual([["", 11]]);
+});
+
+test("a gauge that was registered before the provider is read once something is measured", async () => {
+  await sdk.shutdown();
+  const meter = recordersMeter(withTelemetry("otel"));
+  meter.gauge("toolspan.receipts.unsealed", () => 7);
+  meter.gauge("toolspan.receipts.spool.bytes", () => 1)();
+  sdk = await startOtelSdk();
+  meter.add("toolspan.receipts.records", 1, { level: "durable", outcome: "ok" });
+  expect(await counts("toolspan.receipts.unsealed")).toEqual([["", 7]]);
+  expect(await counts("toolspan.receipts.spool.bytes")).toEqual([]);
+});
+
+/** The meter that recorders of a dispatcher with this observer get. */
+function recordersMeter(telemetry: ToolCaller): Meter {
+  let given: Meter | undefined;
+  const recorder = recorderCaller({
+    name: "with_meter",
+    record: () => ({ receipt: { level: "written" } }),
+    defaultHasher: plainHasher(),
+    flush: async () => {},
+    close: async () => {},
+    useMeter: (meter) => {
+      given = meter;
+    },
+  });
+  createDispatcher([telemetry, recorder]);
+  if (given === undefined) throw new Error("metrics.test: the recorder got no meter");
+  return given;
+}

@@ -40,6 +40,7 @@ const SOURCE = "receipts";
 const RECORDS = "toolspan.receipts.records";
 const DURATION = "toolspan.receipts.durable.duration";
 const UNSEALED = "toolspan.receipts.unsealed";
+const HEADS = "toolspan.receipts.heads";
 
 export class AuditRecorder implements Recorder {
   readonly name = "with_audit_log";
@@ -63,7 +64,10 @@ export class AuditRecorder implements Recorder {
         written: (receipts) => {
           if (!waits) this.#count("written", "ok", receipts);
         },
-        sealed: (receipts) => this.#count("sealed", "ok", receipts),
+        sealed: (receipts) => {
+          this.#count("sealed", "ok", receipts);
+          this.#meter.add(HEADS, 1, { level: "sealed" });
+        },
         lost: (receipts, error) => {
           if (!waits) this.#lose(receipts, error);
         },
@@ -73,6 +77,9 @@ export class AuditRecorder implements Recorder {
 
   useMeter(meter: Meter): void {
     this.#meter = meter;
+    // A counter born at its value has no rate.
+    this.#count(this.#options.locals.length > 0 ? "durable" : "written", "ok", 0);
+    this.#count("failed", "failed", 0);
     this.#forgetGauge();
     this.#forgetGauge = meter.gauge(UNSEALED, () =>
       this.#options.locals.reduce((lines, local) => lines + local.unsealed(), 0),
