@@ -11,7 +11,8 @@ import {
   type VerifyReport,
 } from "@toolspan/receipts";
 import { expect, test } from "vitest";
-import { closedLog, copyOf, linesOf, recording } from "./parts.ts";
+import { runProgram } from "./crash.ts";
+import { closedLog, copyOf, linesOf, recording, temporaryFolder } from "./parts.ts";
 
 interface Read {
   readonly receipts: readonly VerifiedLine<LoggedReceipt>[];
@@ -118,7 +119,7 @@ test("does not give the last line of a log as long as nothing vouches for it", a
   const { receipts, left, report } = await read(root);
   expect(receipts.map(({ line }) => line)).toEqual([2, 3]);
   expect(left).toEqual([
-    { file: "session.jsonl", line: 4, lines: 1, problem: "no later line and no head vouches for it" },
+    { file: "session.jsonl", line: 4, lines: 1, problem: "no later line, no head and no later log vouches for it" },
   ]);
   expect(report?.exitCode).toBe(2);
 });
@@ -144,4 +145,21 @@ test("readVerified gives the records of every kind, readReceipts the receipts am
   const kinds: string[] = [];
   for await (const { record } of readVerified(recorded.root)) kinds.push(record.record);
   expect(kinds).toEqual(["segment_open", "intent", "receipt", "segment_close"]);
+});
+
+test("gives the last receipt of a writer that died once a later log vouches for it", async () => {
+  const root = temporaryFolder();
+  await runProgram(["die", root]);
+  appendFileSync(join(root, "receipts", "session.jsonl"), '{"agent_name":nu');
+  expect(await read(root)).toMatchObject({ receipts: [], left: [{ line: 2 }] });
+  await runProgram(["close", root]);
+  const { receipts, left, report } = await read(root);
+  expect(receipts.map(({ file, line }) => `${file}:${line}`)).toEqual([
+    "session.jsonl:2",
+    ...[3, 4, 5].map((line) => `session.2.jsonl:${line}`),
+  ]);
+  expect({ left, exitCode: report?.exitCode }).toEqual({ left: [], exitCode: 0 });
+  const file = join(root, "receipts", "session.jsonl");
+  writeFileSync(file, readFileSync(file, "utf8").replace('"work"', '"Work"'));
+  expect((await read(root)).receipts.map(({ file: name }) => name)).not.toContain("session.jsonl");
 });

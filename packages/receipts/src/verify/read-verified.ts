@@ -52,7 +52,7 @@ export async function* readReceipts(
 /**
  * Verifies a log or a folder of logs, then gives its lines, oldest log first.
  *
- * A line is given when it keeps to its schema and place, the line after it or the latest head vouches for it, and its whole log is free of contradictions. Where a contradiction cannot be laid at one log's door (two copies of a record that differ, more findings than are listed), no line is given at all. What `verifyLog` says of authenticity and completeness holds for them too: without a head kept elsewhere, whoever can write the files can write all of them anew.
+ * A line is given when it keeps to its schema and place, the line after it, the latest head or a later log's recovery vouches for it, and its whole log is free of contradictions. Where a contradiction cannot be laid at one log's door (two copies of a record that differ, more findings than are listed), no line is given at all. What `verifyLog` says of authenticity and completeness holds for them too: without a head kept elsewhere, whoever can write the files can write all of them anew.
  * Everything is read twice, in bounded memory; a file that changes in between is held against its chain alone.
  *
  * @param path A log, a state root, or a folder of logs.
@@ -67,9 +67,10 @@ export async function* readVerified(
   onReport?.(report);
   if (report.counts.logs === 0) return;
   const contradicted = contradictionsIn(report);
+  const recovered = recoveredIn(report);
   let out: UnverifiedLines | undefined;
   for await (const read of readRecords(path)) {
-    const problem = contradicted(read) ?? (read.record === null ? read.problem : unconfirmed(read.confirmed));
+    const problem = contradicted(read) ?? (read.record === null ? read.problem : unconfirmed(read, recovered));
     const follows = out !== undefined && out.file === read.file && out.problem === problem;
     if (out !== undefined && !follows) onUnverified?.(out);
     if (problem !== null) {
@@ -84,8 +85,16 @@ export async function* readVerified(
   if (out !== undefined) onUnverified?.(out);
 }
 
-function unconfirmed(confirmed: boolean): string | null {
-  return confirmed ? null : "no later line and no head vouches for it";
+function unconfirmed(
+  { file, confirmed }: ReadRecord & { record: LogRecord },
+  recovered: ReadonlySet<string>,
+): string | null {
+  return confirmed || recovered.has(file) ? null : "no later line, no head and no later log vouches for it";
+}
+
+/** Logs whose writers died, and of which a later log vouches for every complete line. */
+function recoveredIn({ notes }: VerifyReport): ReadonlySet<string> {
+  return new Set(notes.flatMap(({ verdict, file }) => (verdict === "RECOVERED" ? [basename(file)] : [])));
 }
 
 /** Says of a line's log why none of its lines can be given; null when they can. */
