@@ -71,6 +71,7 @@ export function graph({ stacked = false, ...options }: GraphOptions): Graph {
     .calcs(["lastNotNull", "max"]);
   const built = shared(new Graph(), { height: 9, ...options }, "range")
     .legend(legend)
+    .interval(FINEST)
     .axisSoftMin(0);
   return stacked ? built.stacking(new StackingConfigBuilder().mode(StackingMode.Normal)).fillOpacity(30) : built;
 }
