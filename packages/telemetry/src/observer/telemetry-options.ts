@@ -1,7 +1,8 @@
 /** What `withTelemetry` takes, and the check of it. */
 
 import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
-import { type Attributes, type Hasher, type Sink, ToolspanError } from "@toolspan/core";
+import type { Attributes, Hasher, Sink } from "@toolspan/core";
+import { langfusePeer } from "../langfuse/langfuse-peer.ts";
 import type { SpanCallback } from "../sinks/callable-sink.ts";
 import type { OnTelemetryError } from "../sinks/record-target.ts";
 import type { SpanSink } from "../spans/readable-span.ts";
@@ -58,13 +59,21 @@ export interface TelemetryOptions {
   readonly flushTimeoutMs?: number;
   /** Environment variables to go by. Default `process.env`; `{}` ignores them. */
   readonly env?: Environment;
-  /** `langfuse`. */
+  /** `langfuse`: address of the instance. Default `LANGFUSE_BASE_URL`; without it, or a key, nothing is sent, and that is said once. */
   readonly baseUrl?: string;
+  /** `langfuse`. Default `LANGFUSE_PUBLIC_KEY`. */
   readonly publicKey?: string;
+  /** `langfuse`. Default `LANGFUSE_SECRET_KEY`. */
   readonly secretKey?: string;
+  /** `langfuse`: tag `project:<project>` and metadata of every trace. */
   readonly project?: string;
+  /** `langfuse`. Default `LANGFUSE_TRACING_ENVIRONMENT`. */
   readonly environment?: string;
+  /** `langfuse`. Default `LANGFUSE_RELEASE`. */
   readonly release?: string;
+  /** `langfuse`: tags of every trace. */
+  readonly tags?: readonly string[];
+  /** `langfuse`: longest time of one HTTP request, milliseconds. Default 5,000. */
   readonly timeoutMs?: number;
 }
 
@@ -104,7 +113,8 @@ const CHECKS: Readonly<Record<keyof TelemetryOptions, check.Check>> = {
   project: check.text,
   environment: check.text,
   release: check.text,
-  timeoutMs: check.atLeast(0, "milliseconds"),
+  tags: check.texts,
+  timeoutMs: check.atLeast(1, "milliseconds"),
 };
 
 export interface CheckedOptions {
@@ -148,8 +158,8 @@ function isSink(value: unknown): value is TelemetrySink {
 }
 
 function checkPeer(sink: TelemetrySink): TelemetrySink {
-  if (sink !== "langfuse") return sink;
-  throw new ToolspanError("TOOLSPAN_MISSING_PEER", { subject: 'withTelemetry("langfuse")', peer: "@langfuse/otel" });
+  if (sink === "langfuse") langfusePeer('withTelemetry("langfuse")');
+  return sink;
 }
 
 function hasMethod(value: unknown, name: string): boolean {

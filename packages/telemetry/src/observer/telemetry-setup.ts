@@ -3,6 +3,8 @@
 import type { MeterProvider } from "@opentelemetry/api";
 import { diagnostics, type Hasher, type Sink } from "@toolspan/core";
 import { capturesContent } from "../content/capture.ts";
+import { langfuseByName } from "../langfuse/langfuse-by-name.ts";
+import type { LangfuseOptions } from "../langfuse/langfuse-settings.ts";
 import { SCOPE_VERSION } from "../names.ts";
 import { ATTR_TELEMETRY_SDK_LANGUAGE, ATTR_TELEMETRY_SDK_NAME, ATTR_TELEMETRY_SDK_VERSION } from "../semconv.ts";
 import { callableSink } from "../sinks/callable-sink.ts";
@@ -13,7 +15,7 @@ import type { SpanSink } from "../spans/readable-span.ts";
 import type { RootOptions } from "../spans/span-attributes.ts";
 import type { ToolCallSpan } from "../spans/tool-call-span.ts";
 import { Tracing } from "../spans/tracing.ts";
-import { processEnvironment, readFlag, readSwitch } from "../start/environment.ts";
+import { type Environment, processEnvironment, readFlag, readSwitch } from "../start/environment.ts";
 import { resourceAttributes } from "../start/resource.ts";
 import { samplerFrom } from "../start/sampler.ts";
 import { type CheckedOptions, isSpanSink, type TelemetryOptions, type TelemetrySink } from "./telemetry-options.ts";
@@ -46,6 +48,10 @@ export function toSetup({ options, sinks }: CheckedOptions): TelemetrySetup | nu
   const env = options.env ?? processEnvironment();
   if (readSwitch(env, "TOOLSPAN_DISABLED")) return null;
   const captureContent = options.captureContent ?? capturesContent(env);
+  const langfuse =
+    sinks.includes("langfuse") && !readFlag(env, "OTEL_SDK_DISABLED")
+      ? langfuseByName(langfuseOptions(options, env), options.onError)
+      : undefined;
   const root: RootOptions = {
     persona: options.persona,
     mode: options.mode,
@@ -53,8 +59,8 @@ export function toSetup({ options, sinks }: CheckedOptions): TelemetrySetup | nu
     hashArgs: options.hashArgs ?? true,
   };
   return {
-    tracing: toTracing(options, sinks),
-    records: recordSinks(options, sinks).map(({ sink, callable }) => {
+    tracing: toTracing(options, sinks, langfuse?.spans),
+    records: recordSinks(options, sinks, langfuse?.records).map(({ sink, callable }) => {
       const { parentSpanId, traceIdOverride } = options;
       const shown = { ...root, parentSpanId, traceIdOverride, captureContent: captureContent && callable };
       return new RecordTarget(sink, shown, options.onError);
@@ -108,7 +114,17 @@ function hasSpans({ tracing }: TelemetrySetup): boolean {
   return tracing.options.expectsHost || tracing.options.sinks.length > 0;
 }
 
-function toTracing(options: TelemetryOptions, sinks: readonly TelemetrySink[]): Tracing {
+function langfuseOptions(options: TelemetryOptions, env: Environment): LangfuseOptions {
+  const { baseUrl, publicKey, secretKey, project, environment, release, tags, timeoutMs, flushTimeoutMs } = options;
+  const given = { baseUrl, publicKey, secretKey, project, environment, release, tags, timeoutMs, flushTimeoutMs, env };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function toTracing(
+  options: TelemetryOptions,
+  sinks: readonly TelemetrySink[],
+  langfuse: SpanSink | undefined,
+): Tracing {
   const env = options.env ?? processEnvironment();
   const isolated = options.isolated ?? false;
   const disabled = readFlag(env, "OTEL_SDK_DISABLED");
@@ -116,11 +132,7 @@ function toTracing(options: TelemetryOptions, sinks: readonly TelemetrySink[]): 
     sinks.includes("jsonl") && !disabled
       ? jsonlSink({ ...(options.dir === undefined ? {} : { dir: options.dir }), env })
       : undefined;
-  const spanSinks: readonly SpanSink[] = disabled
-    ? []
-    : sinks.flatMap((sink) =>
-        sink === "jsonl" && named !== undefined ? [named] : typeof sink !== "string" && isSpanSink(sink) ? [sink] : [],
-      );
+  const spanSinks: readonly SpanSink[] = disabled ? [] : sinks.flatMap((sink) => spanSinkOf(sink, named, langfuse));
   if (isolated && spanSinks.length === 0 && !disabled) {
     diagnostics.report(
       "telemetry.otel",
@@ -140,15 +152,33 @@ function toTracing(options: TelemetryOptions, sinks: readonly TelemetrySink[]): 
   });
 }
 
+function spanSinkOf(
+  sink: TelemetrySink,
+  jsonl: SpanSink | undefined,
+  langfuse: SpanSink | undefined,
+): readonly SpanSink[] {
+  const found =
+    sink === "jsonl"
+      ? jsonl
+      : sink === "langfuse"
+        ? langfuse
+        : typeof sink !== "string" && isSpanSink(sink)
+          ? sink
+          : undefined;
+  return found === undefined ? [] : [found];
+}
+
 function recordSinks(
   options: TelemetryOptions,
   sinks: readonly TelemetrySink[],
+  langfuse: Sink<ToolCallSpan> | undefined,
 ): readonly { readonly sink: Sink<ToolCallSpan>; readonly callable: boolean }[] {
   return sinks.flatMap((sink): readonly { readonly sink: Sink<ToolCallSpan>; readonly callable: boolean }[] => {
     if (typeof sink === "function") return [{ sink: callableSink(sink), callable: true }];
     if (sink === "stderr") {
       return [{ sink: stderrSink(options.prefix === undefined ? {} : { prefix: options.prefix }), callable: false }];
     }
+    if (sink === "langfuse") return langfuse === undefined ? [] : [{ sink: langfuse, callable: false }];
     return typeof sink === "string" || isSpanSink(sink) ? [] : [{ sink, callable: true }];
   });
 }

@@ -75,7 +75,7 @@ export class OtlpMetricExporter {
       this.#waiting = undefined;
       const result = await this.#transport.send(next.body);
       if (result.sent) lose(rejectedOf(result.response), "rejected", "the collector refused some data points");
-      else lose(next.count, ...toldOf(result));
+      else lose(next.count, ...toldOf(result, "the collector"));
     }
     this.#sending = undefined;
   }

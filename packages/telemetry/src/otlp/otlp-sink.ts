@@ -15,7 +15,6 @@ import type { SpanBatch } from "./span-batch.ts";
 const MAX_BATCH_LENGTH = 512 * 1024;
 /** What is under way needs no longer than this to notice that all has ended. */
 const ABORT_MS = 50;
-const SOURCE = "telemetry.otlp";
 
 export interface OtlpLimits {
   /** Spans of one request at most. */
@@ -37,31 +36,41 @@ export function otlpLimits(env: Environment, flushTimeoutMs: number): OtlpLimits
   };
 }
 
+export interface OtlpSinkVoice {
+  /** Which part speaks of what is lost. */
+  readonly source: string;
+  /** Who gets the spans, in words. */
+  readonly receiver: string;
+  /** Hears of each loss, said or not. */
+  readonly onLoss?: ((message: string) => void) | undefined;
+}
+
+const VOICE: OtlpSinkVoice = { source: "telemetry.otlp", receiver: "the collector" };
+
 export class OtlpSink implements SpanSink {
   readonly #transport: OtlpTransport;
   readonly #limits: OtlpLimits;
   readonly #batch: SpanBatch;
   readonly #backlog: Backlog;
-  readonly #source: string;
+  readonly #voice: OtlpSinkVoice;
   #sending = false;
   #idle: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ending: Promise<void> | undefined;
   #closed = false;
 
-  /** @param source Which part speaks of what is lost. */
   constructor(
     transport: OtlpTransport,
     batch: SpanBatch,
     limits: OtlpLimits,
     { zlib }: Network,
-    source: string = SOURCE,
+    voice: OtlpSinkVoice = VOICE,
   ) {
     this.#transport = transport;
     this.#batch = batch;
     this.#limits = limits;
     this.#backlog = new Backlog(zlib, limits.maxHeld);
-    this.#source = source;
+    this.#voice = voice;
   }
 
   /** Spans that have been taken and not yet been answered for. */
@@ -75,7 +84,7 @@ export class OtlpSink implements SpanSink {
     if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
     if (this.#closed) this.#lose(1, "closed", "a span ended after the sink was shut down");
     else if (this.#backlog.isFull(this.#batch.count)) {
-      this.#lose(1, "queue_full", "spans end faster than the collector takes them; some are dropped");
+      this.#lose(1, "queue_full", `spans end faster than ${this.#voice.receiver} takes them; some are dropped`);
     } else this.#take(span);
   }
 
@@ -98,7 +107,7 @@ export class OtlpSink implements SpanSink {
     this.#lose(
       this.pending,
       "process_exit",
-      "the process exited before the collector had all spans; await shutdown() first",
+      `the process exited before ${this.#voice.receiver} had all spans; await shutdown() first`,
     );
   }
 
@@ -151,12 +160,12 @@ export class OtlpSink implements SpanSink {
     for (let next = this.#backlog.take(); next !== undefined; next = this.#backlog.take()) {
       const result = await this.#transport.send(next.body, next.gzipped);
       this.#backlog.release(next);
-      if (!result.sent) this.#lose(next.count, ...toldOf(result));
+      if (!result.sent) this.#lose(next.count, ...toldOf(result, this.#voice.receiver));
       else
         this.#lose(
           Math.min(rejectedOf(result.response), next.count),
           "rejected",
-          "the collector took a request but refused some of its spans",
+          `${this.#voice.receiver} took a request but refused some of its spans`,
         );
     }
     this.#sending = false;
@@ -170,14 +179,19 @@ export class OtlpSink implements SpanSink {
   }
 
   #lose(count: number, reason: string, message: string): void {
-    reportLoss({ signal: "spans", reason, source: this.#source, message, count });
+    const { source, onLoss } = this.#voice;
+    reportLoss({ signal: "spans", reason, source, message, count });
+    if (count > 0) onLoss?.(message);
   }
 }
 
 /** Reason and message for what was not sent. */
-export function toldOf(result: Extract<SendResult, { readonly sent: false }>): [reason: string, message: string] {
+export function toldOf(
+  result: Extract<SendResult, { readonly sent: false }>,
+  receiver: string,
+): [reason: string, message: string] {
   const { reason, detail } = result;
   return reason === "aborted"
-    ? ["deadline", "the collector did not take everything before the shutdown deadline"]
-    : [reason, `the collector did not take a request (${reason}, ${detail}); its content is lost`];
+    ? ["deadline", `${receiver} did not take everything before the shutdown deadline`]
+    : [reason, `${receiver} did not take a request (${reason}, ${detail}); its content is lost`];
 }

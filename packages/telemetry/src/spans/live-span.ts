@@ -7,7 +7,7 @@ import { causeOf, type Loss, reportLoss } from "../sinks/loss.ts";
 import { toWord } from "../words.ts";
 import { activate, activateOwn, isActive } from "./async-context.ts";
 import { mirrorSpan } from "./mirror-span.ts";
-import { isReadable, type SpanSink } from "./readable-span.ts";
+import { isReadable, type SpanOrigin, type SpanSink } from "./readable-span.ts";
 import { withSpan } from "./span-context.ts";
 import { type SpanHome, type SpanStart, toSpanOptions } from "./span-home.ts";
 
@@ -125,13 +125,13 @@ export class LiveSpan {
     } catch (thrown) {
       reportLoss({ ...tracerThrew(thrown), reason: "end_threw" });
     }
-    for (const sink of home.sinks) handOver(span, sink);
+    for (const sink of home.sinks) handOver(span, sink, home.origin);
   }
 }
 
-function handOver(span: Span, sink: SpanSink): void {
+function handOver(span: Span, sink: SpanSink, origin: SpanOrigin): void {
   try {
-    if (isReadable(span)) sink.onEnd(span);
+    if (isReadable(span)) sink.onEnd(span, origin);
   } catch (thrown) {
     reportLoss({
       signal: "spans",

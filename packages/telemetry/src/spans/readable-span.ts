@@ -44,15 +44,25 @@ export interface ReadableSpan {
   readonly droppedLinksCount: number;
 }
 
+/** What is known of a span of ours beyond what it says itself. */
+export interface SpanOrigin {
+  /** Id of the span around it that no other of ours encloses, where that is the root of this dispatch, run or model call. */
+  readonly outermostSpanId: string | undefined;
+  /** The conversation it belongs to, which stands on outer spans alone. */
+  readonly sessionId: string | undefined;
+}
+
 /**
  * Takes finished spans. The members are those of an SDK span processor, so that one can also stand in a host's own
  * tracer provider.
  */
 export interface SpanSink {
   onStart(span: unknown, parentContext: unknown): void;
-  onEnd(span: ReadableSpan): void;
+  /** `origin` comes with the spans of `withTelemetry` alone. */
+  onEnd(span: ReadableSpan, origin?: SpanOrigin): void;
   forceFlush(): Promise<void>;
-  shutdown(): Promise<void>;
+  /** `timeoutMs` is the time that is left, where whoever ends the sink has a deadline. */
+  shutdown(timeoutMs?: number): Promise<void>;
 }
 
 /** True for a span that can be read back, as those of the official SDK can. */

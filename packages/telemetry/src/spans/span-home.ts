@@ -3,7 +3,7 @@
 import type { Attributes, Link, SpanKind, SpanOptions } from "@opentelemetry/api";
 import { type Clock, type Reading, toHrTime } from "@toolspan/core";
 import type { SpanStarter } from "./private-tracer.ts";
-import type { SpanResource, SpanScope, SpanSink } from "./readable-span.ts";
+import type { SpanOrigin, SpanResource, SpanScope, SpanSink } from "./readable-span.ts";
 
 /** What the spans of one dispatch, run or model call share. */
 export interface SpanHome {
@@ -14,6 +14,8 @@ export interface SpanHome {
   /** Who speaks, for spans that have to be kept beside a host's. */
   readonly resource: SpanResource;
   readonly scope: SpanScope;
+  /** Told to the sinks with each span. */
+  readonly origin: SpanOrigin;
   /** True where the host keeps no context, so that ours has to. */
   ownContext: boolean;
   /** True where the host's contexts are left alone altogether. */

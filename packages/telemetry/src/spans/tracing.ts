@@ -3,15 +3,15 @@
 import { type Context, INVALID_SPANID, type Span, type TracerProvider, trace } from "@opentelemetry/api";
 import type { Clock } from "@toolspan/core";
 import { SCOPE_NAME, SCOPE_VERSION } from "../names.ts";
-import { SCHEMA_URL } from "../semconv.ts";
+import { ATTR_GEN_AI_CONVERSATION_ID, SCHEMA_URL } from "../semconv.ts";
 import { reportLoss } from "../sinks/loss.ts";
 import { HostTracer, reportNoTracer } from "../start/host.ts";
 import type { TraceSampler } from "../start/sampler.ts";
 import { isJsonlStarted } from "../start/started.ts";
-import { activeContext, isSuppressed, withClock } from "./async-context.ts";
+import { activeContext, clockOf, isSuppressed, withClock } from "./async-context.ts";
 import { adoptSpan, LiveSpan, tracerThrew } from "./live-span.ts";
 import { PrivateTracer, type SpanStarter } from "./private-tracer.ts";
-import type { SpanResource, SpanScope, SpanSink } from "./readable-span.ts";
+import type { SpanOrigin, SpanResource, SpanScope, SpanSink } from "./readable-span.ts";
 import { type SpanHome, type SpanStart, toSpanOptions } from "./span-home.ts";
 
 export interface TracingOptions {
@@ -58,14 +58,15 @@ export class Tracing {
       if (!this.options.isolated) {
         const tracer = this.#host.tracer();
         const span = tracer.startSpan(start.name, toSpanOptions(start, clock), parent);
-        if (isReal(span, parent)) return this.#live(span, start, parent, this.#home(tracer, clock, false));
+        if (isReal(span, parent))
+          return this.#live(span, start, parent, this.#home(tracer, clock, false, originOf(span, start, parent)));
         if (isSuppressed(parent)) return null;
         if (this.options.expectsHost) reportNoTracer();
       }
       const tracer = this.#private;
       if (tracer === undefined) return null;
       const span = tracer.startSpan(start.name, toSpanOptions(start, clock), parent);
-      return this.#live(span, start, parent, this.#home(tracer, clock, true));
+      return this.#live(span, start, parent, this.#home(tracer, clock, true, originOf(span, start, parent)));
     } catch (thrown) {
       reportLoss(tracerThrew(thrown));
       return null;
@@ -89,11 +90,19 @@ export class Tracing {
     return adoptSpan(LiveSpan, span, start, span.isRecording() ? withClock(parent, home.clock) : parent, home);
   }
 
-  #home(tracer: SpanStarter, clock: Clock, isPrivate: boolean): SpanHome {
+  #home(tracer: SpanStarter, clock: Clock, isPrivate: boolean, origin: SpanOrigin): SpanHome {
     const { sinks, resource, isolated } = this.options;
     const taken = !isPrivate && isJsonlStarted() ? this.#sinksBesideJsonl : sinks;
-    return { tracer, clock, sinks: taken, resource, scope: SCOPE, ownContext: isolated, isolated };
+    return { tracer, clock, sinks: taken, origin, resource, scope: SCOPE, ownContext: isolated, isolated };
   }
+}
+
+function originOf(span: Span, { attributes }: SpanStart, parent: Context): SpanOrigin {
+  const session = attributes?.[ATTR_GEN_AI_CONVERSATION_ID];
+  return {
+    outermostSpanId: clockOf(parent) === undefined ? span.spanContext().spanId : undefined,
+    sessionId: typeof session === "string" ? session : undefined,
+  };
 }
 
 /** False for what a tracer without a provider gives: no id at all, or that of its parent again. */

@@ -41,11 +41,13 @@ export class StartedTelemetry implements Telemetry {
   readonly #unhook: () => void;
   readonly #undo: readonly (() => void)[];
   readonly #lostBefore = totalLost();
+  #endTimeoutMs: number;
   #ending: Promise<TelemetryReport> | undefined;
 
   constructor(options: StartTelemetryOptions, env: Environment) {
     this.#flushTimeoutMs = options.flushTimeoutMs ?? DEFAULT_FLUSH_MS;
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_MS;
+    this.#endTimeoutMs = this.#shutdownTimeoutMs;
     const sinks = options.sinks ?? ["otlp"];
     const resource = createResource({ ...DISTRO, ...resourceAttributes(options, env) });
     if (sinks.includes("otlp")) {
@@ -64,7 +66,9 @@ export class StartedTelemetry implements Telemetry {
       resource,
       sampler: samplerFrom(env),
       spanLimits: spanLimits(env),
-      spanProcessors: [this.#otlp, this.#jsonl, ...this.#others].filter((sink) => sink !== undefined),
+      spanProcessors: [this.#otlp, this.#jsonl, ...this.#others.map((sink) => this.#bounded(sink))].filter(
+        (sink) => sink !== undefined,
+      ),
     });
     this.meterProvider = this.#metrics ?? metrics.getMeterProvider();
     const { registered, undo } =
@@ -107,8 +111,19 @@ export class StartedTelemetry implements Telemetry {
     await Promise.all([...waits, ...this.#others.map((sink) => sink.forceFlush())]);
   }
 
+  /** A sink as the provider gets it: it is told how much time is left when all ends. */
+  #bounded(sink: SpanSink): SpanSink {
+    return {
+      onStart: (span, context) => sink.onStart(span, context),
+      onEnd: (span) => sink.onEnd(span),
+      forceFlush: () => sink.forceFlush(),
+      shutdown: () => sink.shutdown(this.#endTimeoutMs),
+    };
+  }
+
   async #end(timeoutMs: number): Promise<TelemetryReport> {
     this.#unhook();
+    this.#endTimeoutMs = timeoutMs;
     const lost = totalLost();
     const ended = (): Promise<unknown> =>
       Promise.all([this.#otlp?.shutdown(timeoutMs), this.tracerProvider.shutdown(), this.#metrics?.shutdown()]);
