@@ -88,6 +88,11 @@ function addVerify(program: Command, console: Console, end: End): void {
     )
     .option("--strict", "derive every line again with a second, independent implementation")
     .option("--trust <key|file>", "verifier key, or file of one or of a policy: answer who wrote it, too")
+    .option(
+      "--anchors <file>",
+      "heads that were kept elsewhere: checkpoint texts or the Collector's file of log records; may be given again",
+      oneMore,
+    )
     .option("--proof <file>", "in place of a path: a proof that prove has made")
     .option("--json", JSON_OPTION)
     .addHelpText(
@@ -95,6 +100,7 @@ function addVerify(program: Command, console: Console, end: End): void {
       examples(
         "toolspan verify .toolspan",
         "toolspan verify audit --trust policy.json --strict --json",
+        "toolspan verify audit --trust policy.json --anchors heads.jsonl",
         "toolspan verify --proof receipt.json --trust policy.json",
       ),
     )
@@ -225,6 +231,11 @@ function examples(...lines: readonly string[]): string {
 function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Expected a whole number, such as 0 or 100.");
+}
+
+/** Collects the values of an option that may be given again. */
+function oneMore(value: string, former: readonly string[] = []): readonly string[] {
+  return [...former, value];
 }
 
 /** Commander's message as one line: what it quotes came from outside. */

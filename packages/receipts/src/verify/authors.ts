@@ -4,8 +4,10 @@ import type { LogRecord } from "../records/record.ts";
 import type { Checks } from "./checks.ts";
 import type { Findings } from "./findings.ts";
 import type { Head } from "./head-reader.ts";
+import { type Signing, signingOf } from "./signing.ts";
 import type { Trust, TrustedKey } from "./trust.ts";
 
+/** Where a head stands, and how many lines it is over. */
 interface Place {
   readonly file: string;
   readonly line: number;
@@ -39,22 +41,17 @@ export class Authors {
 
   /** Takes a head; true when the trusted key that it names as its own has signed it, and no trusted key's signature is bad. */
   take(file: string, { line, head, body, signatures }: Head): boolean {
-    const place = { file, line, size: head.size };
     const text = Buffer.from(body, "latin1").toString("utf8");
-    let signer: TrustedKey | null = null;
-    let bad = false;
-    for (const { name, id, signature } of signatures) {
-      const key = this.#trust.keyOf(name, id);
-      if (key === undefined) continue;
-      if (!this.#checks.signature(key.verifier, text, signature)) bad = true;
-      else if (name === head.keyName) signer = key;
-    }
-    if (bad) keep(this.#bad, place);
-    else if (signer !== null) {
-      if (!this.#keys.has(signer)) this.#keys.set(signer, place);
-      return true;
-    } else keep(signatures.length === 0 ? this.#unsigned : this.#unknown, place);
-    return false;
+    const signing = signingOf({ keyName: head.keyName, text, signatures }, this.#trust, this.#checks);
+    return this.note({ file, line, size: head.size }, signing);
+  }
+
+  /** As `take`, of a head whose signatures were looked at before. */
+  note(place: Place, signing: Signing): boolean {
+    if (signing.by === "bad") keep(this.#bad, place);
+    else if (signing.by !== "trusted") keep(signing.by === "nobody" ? this.#unsigned : this.#unknown, place);
+    else if (!this.#keys.has(signing.key)) this.#keys.set(signing.key, place);
+    return signing.by === "trusted";
   }
 
   /** A signed head over the first `size` lines states their root. */

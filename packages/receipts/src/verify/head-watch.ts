@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { headFiles } from "../log/head-files.ts";
 import { EMPTY_ROOT } from "../log/merkle.ts";
+import type { Anchor } from "./anchor-store.ts";
 import type { Authors } from "./authors.ts";
 import type { Checks } from "./checks.ts";
 import { type Head, HeadReader } from "./head-reader.ts";
@@ -11,7 +12,7 @@ import type { Claim } from "./survey.ts";
 
 /** Something that states a root for the first `size` lines. */
 export interface Voucher {
-  readonly source: "heads" | "head" | "claim";
+  readonly source: "heads" | "head" | "claim" | "anchor";
   readonly file: string;
   readonly line: number;
   readonly size: number;
@@ -42,6 +43,8 @@ export interface HeadWatchOptions {
   /** Origins of its heads, as its first line says; null when that is not there. */
   readonly origins: readonly string[] | null;
   readonly claims: readonly Claim[];
+  /** Heads of it that were kept elsewhere, smallest first. */
+  readonly anchors: readonly Anchor[];
   readonly checks: Checks;
   /** Judges who signed; null when nobody asks. */
   readonly authors: Authors | null;
@@ -60,7 +63,9 @@ export class HeadWatch {
   readonly beyond: Voucher[] = [];
   readonly damaged: HeadDamage[] = [];
   /** Largest size that a right root was stated for. */
-  readonly good: Record<Voucher["source"], number> = { heads: 0, head: 0, claim: 0 };
+  readonly good: Record<Voucher["source"], number> = { heads: 0, head: 0, claim: 0, anchor: 0 };
+  /** As `good`, for heads beside the log that trusted keys have signed. */
+  goodSigned = 0;
   /** Line of an entry that was not written to its end. */
   torn: number | null = null;
   entries = 0;
@@ -74,11 +79,13 @@ export class HeadWatch {
   readonly #checks: Checks;
   readonly #authors: Authors | null;
   readonly #reader: HeadReader | null;
-  /** Claims and the latest head, smallest first. */
+  /** Claims, the latest head and anchors, smallest first. */
   readonly #single: Voucher[];
+  /** How many of them were compared. */
+  #compared = 0;
   #entry: Voucher | null = null;
 
-  constructor({ folder, label, log, origins, claims, checks, authors }: HeadWatchOptions) {
+  constructor({ folder, label, log, origins, claims, anchors, checks, authors }: HeadWatchOptions) {
     const { all, latest } = headFiles(log);
     this.allName = label(all);
     this.latestName = label(latest);
@@ -94,6 +101,7 @@ export class HeadWatch {
       root,
       signed: false,
     }));
+    for (const anchor of anchors) this.#takeAnchor(anchor);
     if (this.hasLatest) this.#readLatest(join(folder, latest), log);
     this.#single.sort((a, b) => a.size - b.size);
     this.hasAll = existsSync(join(folder, all));
@@ -110,13 +118,15 @@ export class HeadWatch {
       this.#judge(this.#entry, root);
       this.#advance();
     }
-    while (this.#single[0]?.size === size) this.#judge(this.#single.shift() as Voucher, root);
+    for (; this.#single[this.#compared]?.size === size; this.#compared++) {
+      this.#judge(this.#single[this.#compared] as Voucher, root);
+    }
     this.#plan();
   }
 
   /** After the last line: whatever is left vouches for more. */
   end(): void {
-    this.beyond.push(...this.#single);
+    this.beyond.push(...this.#single.slice(this.#compared));
     for (; this.#entry !== null; this.#advance()) this.#keep(this.beyond, this.#entry);
     this.#reader?.close();
   }
@@ -125,7 +135,9 @@ export class HeadWatch {
     if (!this.#checks.root(voucher.root, root)) this.#keep(this.wrong, voucher);
     else {
       this.good[voucher.source] = Math.max(this.good[voucher.source], voucher.size);
-      if (voucher.signed) this.#authors?.covers(voucher.size);
+      if (!voucher.signed) return;
+      if (voucher.source !== "anchor") this.goodSigned = Math.max(this.goodSigned, voucher.size);
+      this.#authors?.covers(voucher.size);
     }
   }
 
@@ -153,7 +165,7 @@ export class HeadWatch {
   }
 
   #plan(): void {
-    this.nextSize = Math.min(this.#entry?.size ?? Infinity, this.#single[0]?.size ?? Infinity);
+    this.nextSize = Math.min(this.#entry?.size ?? Infinity, this.#single[this.#compared]?.size ?? Infinity);
   }
 
   #openAll(path: string, log: string, origins: readonly string[] | null): HeadReader | null {
@@ -163,6 +175,12 @@ export class HeadWatch {
       this.#damage(this.allName, 1, "it cannot be read");
       return null;
     }
+  }
+
+  /** Of a head with a bad signature nothing counts. */
+  #takeAnchor({ file, line, size, root, signing }: Anchor): void {
+    const signed = signing !== null && this.#authors?.note({ file, line, size }, signing) === true;
+    if (signing?.by !== "bad") this.#single.push({ source: "anchor", file, line, size, root, signed });
   }
 
   #readLatest(path: string, log: string): void {

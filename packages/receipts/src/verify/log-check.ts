@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { MerkleTree, sha256Hex } from "../log/merkle.ts";
 import type { LogRecord } from "../records/record.ts";
+import type { Anchor } from "./anchor-store.ts";
 import type { Authors } from "./authors.ts";
 import { Blames } from "./blames.ts";
 import { ChainOrder } from "./chain-order.ts";
@@ -23,6 +24,8 @@ export interface LogCheckOptions {
   /** Origins of its heads; null when they are not known. */
   readonly origins: readonly string[] | null;
   readonly claims: readonly Claim[];
+  /** Heads of it that were kept elsewhere, smallest first. */
+  readonly anchors: readonly Anchor[];
   readonly label: (file: string) => string;
   readonly checks: Checks;
   readonly strict: boolean;
@@ -43,6 +46,10 @@ export interface CheckedLog {
   readonly openLines: number;
   /** True when a later log vouches for all that a dead writer left. */
   readonly recovered: boolean;
+  readonly closed: boolean;
+  /** Lines under a right head that was kept elsewhere, and receipts among them. */
+  readonly anchored: number;
+  readonly anchoredReceipts: number;
 }
 
 /** Reads the log once and reports into `findings`. */
@@ -67,12 +74,14 @@ class LogCheck {
   #tornClaimed = false;
   #vouched = false;
   #openLines = 0;
+  #receipts = 0;
+  #anchoredReceipts = 0;
 
   constructor(options: LogCheckOptions) {
     this.#options = options;
     this.#file = options.label(options.file);
-    const { folder, label, log, origins, claims, checks, findings, authors } = options;
-    this.#watch = new HeadWatch({ folder, label, log: log ?? "", origins, claims, checks, authors });
+    const { folder, label, log, origins, claims, anchors, checks, findings, authors } = options;
+    this.#watch = new HeadWatch({ folder, label, log: log ?? "", origins, claims, anchors, checks, authors });
     this.#blames = new Blames(findings, this.#file);
     this.#order = new ChainOrder(log, checks, this.#blames);
   }
@@ -87,6 +96,7 @@ class LogCheck {
     if (problem !== null) this.#report(problem.verdict, number, problem.message);
     this.#order.place(chain, leaf, number, { leaf: this.#last, tree: this.#tree });
     if (record !== null) this.#options.authors?.sees(record, number);
+    if (record?.record === "receipt") this.#receipts++;
     this.#add(leaf);
     if (record === null) return;
     if (number === 1 && record.record !== "segment_open" && this.#blames.first === null) {
@@ -100,6 +110,7 @@ class LogCheck {
     if (this.#last !== null) this.#tree.add(this.#last);
     this.#last = leaf;
     if (this.#watch.nextSize <= this.#lines) this.#watch.reached(this.#lines, () => this.#root());
+    if (this.#watch.good.anchor === this.#lines) this.#anchoredReceipts = this.#receipts;
   }
 
   #root(): string {
@@ -122,6 +133,9 @@ class LogCheck {
       heads: this.#watch.entries,
       openLines: this.#openLines,
       recovered: this.#vouched,
+      closed,
+      anchored: this.#watch.good.anchor,
+      anchoredReceipts: this.#anchoredReceipts,
     };
   }
 
@@ -144,7 +158,7 @@ class LogCheck {
   #judgeEnd(tail: Buffer, allowOpen: number | null): void {
     const { findings } = this.#options;
     const { good, torn } = this.#watch;
-    const covered = Math.max(good.heads, good.head);
+    const covered = Math.max(good.heads, good.head, good.anchor);
     const uncovered = this.#lines - covered;
     if (this.#closedAt !== null) {
       if (tail.length > 0)

@@ -22,6 +22,8 @@ export type Verdict =
   | "AFTER_CLOSE"
   | "ROOT_MISMATCH"
   | "TRUNCATED"
+  | "ROLLED_BACK"
+  | "ANCHOR_MISMATCH"
   | "HEAD_DAMAGED"
   | "CLAIM_MISMATCH"
   | "CONFLICT"
@@ -43,6 +45,7 @@ export type Verdict =
   | "MISSING_SEGMENT"
   | "UNFINISHED"
   | "UNREADABLE_SPANS"
+  | "UNREADABLE_ANCHORS"
   | "TOO_MANY"
   | "UNSIGNED_HEAD"
   | "UNSIGNED_LINES"
@@ -54,6 +57,7 @@ export type Verdict =
   | "HEAD_BEHIND"
   | "OPEN"
   | "PRUNED"
+  | "OTHER_ANCHORS"
   | "TORN_SPAN";
 
 export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
@@ -79,6 +83,16 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     "The lines do not have the root that a head states: the last of them, or several and all links between them, were changed.",
   ),
   TRUNCATED: fact(1, "integrity", "A head, or a later log, vouches for more lines than there are."),
+  ROLLED_BACK: fact(
+    1,
+    "integrity",
+    "With `anchors`: a log and the heads beside it agree, on an older state than a head kept elsewhere vouches for.",
+  ),
+  ANCHOR_MISMATCH: fact(
+    1,
+    "integrity",
+    "With `anchors`: the lines do not have the root that a head kept elsewhere states: they were written anew, or it is not theirs.",
+  ),
   HEAD_DAMAGED: fact(
     1,
     "integrity",
@@ -89,7 +103,7 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
   FORKED: fact(
     1,
     "authenticity",
-    "With `trust`: two heads that trusted keys have signed cannot both be true of one log; or two statements name different keys to follow one.",
+    "Two heads kept elsewhere, or with `trust` any two that trusted keys have signed, cannot both be true of one log; or two statements name different keys to follow one.",
   ),
   BAD_SIGNATURE: fact(
     1,
@@ -108,7 +122,7 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
   ),
   OPENING_MISMATCH: fact(1, "integrity", "An opening in a proof does not open the hash that stands in its line."),
   MISSING_RECEIPT: fact(1, "completeness", "A span names a durable receipt of this folder, and it is not there."),
-  LOST_LOG: fact(1, "completeness", "There are heads of a log whose lines are not there."),
+  LOST_LOG: fact(1, "completeness", "There are heads of a log, beside it or kept elsewhere, and the log is not there."),
   EMPTY: fact(2, "integrity", "There is no receipt log here."),
   UNREADABLE: fact(2, "integrity", "A file could not be read, or is no regular file."),
   NO_LINES: fact(2, "integrity", "A log has no complete line."),
@@ -128,7 +142,12 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     "An intent has no receipt: the handler may have run, and nothing says how it ended.",
   ),
   UNREADABLE_SPANS: fact(2, "completeness", "Spans could not be read, so what they claim of receipts is unknown."),
-  TOO_MANY: fact(2, "completeness", "More copies or open intents than can be compared within bounded memory."),
+  UNREADABLE_ANCHORS: fact(
+    2,
+    "completeness",
+    "With `anchors`: something in them is no head, so what it may have vouched for is unknown.",
+  ),
+  TOO_MANY: fact(2, "completeness", "More copies, open intents or anchors than can be compared within bounded memory."),
   UNSIGNED_HEAD: fact(2, "authenticity", "With `trust`: a head bears no signature, so nothing says who wrote the log."),
   UNSIGNED_LINES: fact(2, "authenticity", "With `trust`: lines stand under no head that a trusted key has signed."),
   UNKNOWN_KEY: fact(2, "authenticity", "With `trust`: a head is signed, by none of the trusted keys."),
@@ -151,6 +170,11 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     "Accepted by `allowOpen`: no closing line, and no more lines beyond the last head than allowed.",
   ),
   PRUNED: fact(0, "completeness", "A log was removed on purpose, and a line says so."),
+  OTHER_ANCHORS: fact(
+    0,
+    "completeness",
+    "With `anchors` and `trust`: heads kept elsewhere are signed by keys that are not trusted, and their logs are not here.",
+  ),
   TORN_SPAN: fact(0, "completeness", "The last line of a file of spans was not written to its end."),
 };
 

@@ -4,25 +4,31 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { logOfHeadFile } from "../log/head-files.ts";
 import type { LogRecord } from "../records/record.ts";
+import { AnchorStore } from "./anchor-store.ts";
 import { Authors } from "./authors.ts";
 import type { Checks } from "./checks.ts";
 import { Dispatches } from "./dispatches.ts";
 import { Findings } from "./findings.ts";
+import { judgeAbsent, judgeForks, type PrunedLog } from "./judge-anchors.ts";
+import { loadAnchors } from "./load-anchors.ts";
 import { type CheckedLog, checkLog } from "./log-check.ts";
 import { parseLine } from "./parse-line.ts";
 import { readLines } from "./read-lines.ts";
 import { readSpanClaims } from "./span-claims.ts";
-import { claimsOn, type Survey, type SurveyedLog, surveyLogs } from "./survey.ts";
+import { type Claim, claimsOn, type Survey, type SurveyedLog, surveyLogs } from "./survey.ts";
 import type { Trust } from "./trust.ts";
 import type { VerifyOptions } from "./verify-options.ts";
 import { toReport, type VerifyReport } from "./verify-report.ts";
 import { type Scope, SPANS_FOLDER, scopeOf, wordOf } from "./verify-scope.ts";
 
-/** What signed heads cover of a log. */
-interface SignedLog extends CheckedLog {
-  readonly covered: number;
-  /** True when it was said already why that is less than all. */
-  readonly told: boolean;
+/** What was found of a log, and what signed heads cover of it. */
+interface SeenLog extends CheckedLog {
+  /** Null when nobody asks who signed. */
+  readonly signed: {
+    readonly covered: number;
+    /** True when it was said already why that is less than all. */
+    readonly told: boolean;
+  } | null;
 }
 
 export class Verification {
@@ -30,14 +36,18 @@ export class Verification {
   readonly #options: VerifyOptions;
   readonly #checks: Checks;
   readonly #trust: Trust | null;
-  /** What signed heads cover of each log, by its name in findings. */
-  readonly #signed = new Map<string, SignedLog>();
+  readonly #anchorPaths: readonly string[];
+  #anchors: AnchorStore = new AnchorStore(0);
+  /** Each log that could be read, by its name in findings. */
+  readonly #seen = new Map<string, SeenLog>();
   readonly #findings = new Findings();
   readonly #maxSlots: number | undefined;
   #dispatches: Dispatches;
+  /** Logs of which no head kept elsewhere covers all that they will ever hold. */
+  #open = 0;
   /** Index of each log that has lines here. */
   readonly #logs = new Map<string, number>();
-  readonly #pruned = new Map<string, string>();
+  readonly #pruned = new Map<string, PrunedLog>();
   readonly #counts = {
     logs: 0,
     lines: 0,
@@ -46,13 +56,23 @@ export class Verification {
     intents: 0,
     late_settlements: 0,
     heads: 0,
+    anchors: 0,
+    anchored: 0,
     span_claims: 0,
     bytes: 0,
   };
 
   /** @param maxSlots Bound of the table of dispatches; for tests. */
-  constructor(path: string, options: VerifyOptions, checks: Checks, maxSlots?: number, trust: Trust | null = null) {
+  constructor(
+    path: string,
+    options: VerifyOptions,
+    checks: Checks,
+    maxSlots?: number,
+    trust: Trust | null = null,
+    anchors: readonly string[] = [],
+  ) {
     this.#path = path;
+    this.#anchorPaths = anchors;
     this.#options = options;
     this.#checks = checks;
     this.#trust = trust;
@@ -61,6 +81,11 @@ export class Verification {
   }
 
   async run(): Promise<VerifyReport> {
+    // A writer may be at work: what was kept elsewhere is read before the logs that it vouches for.
+    if (this.#anchorPaths.length > 0) {
+      const facts = { trust: this.#trust, checks: this.#checks, findings: this.#findings };
+      this.#anchors = await loadAnchors(this.#anchorPaths, facts);
+    }
     const scope = scopeOf(this.#path, this.#findings);
     if (scope !== null) await this.#verify(scope);
     const { strict } = this.#options;
@@ -70,6 +95,7 @@ export class Verification {
       strict: strict === true,
       folder: scope?.root !== null,
       spans: (scope?.spans.length ?? 0) > 0,
+      anchors: this.#anchorPaths.length > 0 ? { open: this.#open } : null,
       counts: this.#counts,
     });
   }
@@ -85,7 +111,14 @@ export class Verification {
     if (scope.root !== null) {
       this.#checkNeighbours(scope, logs, label);
       this.#checkOrphans(scope, label);
+      judgeAbsent(
+        this.#anchors,
+        (log) => this.#logs.has(log),
+        (log) => this.#pruned.get(log),
+        this.#findings,
+      );
     }
+    this.#open = logs.filter(({ file, log }) => !this.#isAnchored(label(file), claimsOn(survey, file, log))).length;
     await this.#checkSpans(scope, 0);
     this.#dispatches.endPass();
     for (let pass = 1; pass < this.#dispatches.passes; pass++) {
@@ -127,6 +160,8 @@ export class Verification {
     this.#dispatches = new Dispatches(this.#findings, totalBytes, this.#maxSlots);
     for (const [index, { file, log, origins }] of logs.entries()) {
       const authors = this.#trust === null ? null : new Authors(this.#trust, this.#checks);
+      const anchors = log === null ? [] : this.#anchors.of(log);
+      judgeForks(anchors, this.#findings);
       try {
         const checked = await checkLog({
           folder: scope.folder,
@@ -134,6 +169,7 @@ export class Verification {
           log,
           origins,
           claims: claimsOn(survey, file, log),
+          anchors,
           label,
           checks: this.#checks,
           strict,
@@ -149,10 +185,14 @@ export class Verification {
         this.#counts.logs++;
         this.#counts.lines += checked.lines;
         this.#counts.heads += checked.heads;
-        if (authors === null) continue;
-        const told = authors.judge(label(file), this.#findings);
-        this.#counts.sealed += authors.sealedReceipts();
-        this.#signed.set(label(file), { ...checked, covered: authors.covered, told });
+        this.#counts.anchors += anchors.length;
+        this.#counts.anchored += checked.anchoredReceipts;
+        const told = authors?.judge(label(file), this.#findings) === true;
+        this.#counts.sealed += authors?.sealedReceipts() ?? 0;
+        this.#seen.set(label(file), {
+          ...checked,
+          signed: authors === null ? null : { covered: authors.covered, told },
+        });
       } catch (error) {
         this.#findings.add("UNREADABLE", label(file), null, wordOf(error));
       }
@@ -162,26 +202,30 @@ export class Verification {
   /** Lines that no signed head covers, neither their own nor one over the line that vouches for them. */
   #checkSigned(survey: Survey, logs: readonly SurveyedLog[], label: (file: string) => string): void {
     for (const { file, log } of logs) {
-      const signed = this.#signed.get(label(file));
-      if (signed === undefined || signed.told || signed.covered >= signed.lines - signed.openLines) continue;
-      const vouched = claimsOn(survey, file, log).some(
-        ({ torn, lines, file: by, line }) =>
-          torn !== null && lines === signed.lines && (this.#signed.get(by)?.covered ?? 0) >= line,
-      );
-      if (signed.recovered && vouched) continue;
+      const seen = this.#seen.get(label(file));
+      if (seen === undefined || seen.signed === null || seen.signed.told) continue;
+      const { covered } = seen.signed;
+      if (covered >= seen.lines - seen.openLines) continue;
+      if (isVouched(seen, claimsOn(survey, file, log), (by) => this.#seen.get(by)?.signed?.covered ?? 0)) continue;
       const message =
-        signed.covered === 0
-          ? "no signed head covers it"
-          : `signed heads cover ${signed.covered} of ${signed.lines} lines`;
-      this.#findings.add("UNSIGNED_LINES", label(file), signed.covered + 1, message);
+        covered === 0 ? "no signed head covers it" : `signed heads cover ${covered} of ${seen.lines} lines`;
+      this.#findings.add("UNSIGNED_LINES", label(file), covered + 1, message);
     }
+  }
+
+  /** True when a head that was kept elsewhere covers all lines that the log will ever have. */
+  #isAnchored(file: string, claims: readonly Claim[]): boolean {
+    const seen = this.#seen.get(file);
+    if (seen === undefined) return false;
+    if (seen.closed) return seen.anchored === seen.lines;
+    return isVouched(seen, claims, (by) => this.#seen.get(by)?.anchored ?? 0);
   }
 
   #take(record: LogRecord, log: number, file: string, line: number): void {
     if (record.record === "receipt") this.#counts.receipts++;
     if (record.record === "intent") this.#counts.intents++;
     if (record.record === "late_settlement") this.#counts.late_settlements++;
-    if (record.record === "prune") this.#pruned.set(record.log, record.file);
+    if (record.record === "prune") this.#pruned.set(record.log, record);
     if (record.record === "segment_close" && record.next !== null)
       this.#nexts.push({ file, line, next: record.next.log });
     this.#dispatches.take(record, log, file, line, 0);
@@ -258,6 +302,14 @@ export class Verification {
       }
     }
   }
+}
+
+/** True for the log of a dead writer when the line that vouches for all that it left is covered itself. */
+function isVouched(seen: CheckedLog, claims: readonly Claim[], coveredOf: (file: string) => number): boolean {
+  const vouched = claims.some(
+    ({ torn, lines, file, line }) => torn !== null && lines === seen.lines && coveredOf(file) >= line,
+  );
+  return seen.recovered && vouched;
 }
 
 function sizeOf(folder: string, files: readonly string[]): number {

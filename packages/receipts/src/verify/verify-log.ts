@@ -11,14 +11,14 @@ import type { VerifyReport } from "./verify-report.ts";
  * Checks a receipt log offline, with nothing but its files.
  *
  * A file is checked with its heads. A folder is a state root (`receipts/`, and `spans/` to compare with) or a folder of logs; then what logs say of each other, copies of one record, intents without a receipt, and spans that name a durable receipt are checked too.
- * It answers integrity, authenticity and completeness apart, and lists what it did not check. With `trust` it says whether keys that you name have signed the heads, each in its own time. Without `trust` the best answer is "consistent", which whoever can write the files can arrange.
+ * It answers integrity, authenticity and completeness apart, and lists what it did not check. With `trust` it says whether keys that you name have signed the heads, each in its own time. With `anchors` it says whether the logs are still what heads that were kept elsewhere vouch for. Without `trust` the best answer is "consistent", which whoever can write the files can arrange.
  *
  * @param path A log, a state root, or a folder of logs.
  * @returns A report; `exitCode` follows the table in `docs/trust.md`. Trouble with files is part of the report.
  * @throws TOOLSPAN_INVALID_OPTION for a bad path or option.
  */
 export async function verifyLog(path: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const { allowOpen, strict, trust } = options;
+  const { allowOpen, strict, trust, anchors } = options;
   if (typeof path !== "string" || path === "") throw invalid("path", "a file or a folder", kindOf(path));
   if (allowOpen !== undefined && !(Number.isSafeInteger(allowOpen) && allowOpen >= 0)) {
     throw invalid(
@@ -31,13 +31,16 @@ export async function verifyLog(path: string, options: VerifyOptions = {}): Prom
   if (trust !== undefined && (typeof trust !== "string" || trust === "")) {
     throw invalid("trust", "a verifier key or a path", kindOf(trust));
   }
-  return new Verification(
-    path,
-    options,
-    CHECKS,
-    undefined,
-    trust === undefined ? null : loadTrust(trust, CHECKS),
-  ).run();
+  const paths = anchors === undefined ? [] : pathsOf(anchors);
+  const trusted = trust === undefined ? null : loadTrust(trust, CHECKS);
+  return new Verification(path, options, CHECKS, undefined, trusted, paths).run();
+}
+
+function pathsOf(anchors: unknown): readonly string[] {
+  const paths: readonly unknown[] = Array.isArray(anchors) ? anchors : [anchors];
+  const isPath = (each: unknown): each is string => typeof each === "string" && each !== "";
+  if (paths.length > 0 && paths.every(isPath)) return paths;
+  throw invalid("anchors", "a path or a list of paths", kindOf(anchors));
 }
 
 function invalid(option: string, expected: string, received: string): ToolspanError {

@@ -7,6 +7,8 @@ export interface VerifyOptions {
   readonly strict?: boolean;
   /** Verifier key (C2SP signed-note), or path of a file with one, or of a policy file `{ keys, rotation, revoked }`: asks who wrote the log. */
   readonly trust?: string;
+  /** Files of heads that were kept where the writer cannot reach them: checkpoint texts, or the Collector's OTLP/JSON lines. Asks whether the logs still are what they vouch for. */
+  readonly anchors?: string | readonly string[];
   /** Called now and then while it runs. */
   readonly onProgress?: (progress: VerifyProgress) => void;
 }

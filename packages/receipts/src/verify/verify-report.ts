@@ -12,6 +12,10 @@ export interface VerifyCounts {
   readonly sealed: number;
   /** Entries in the files of heads. */
   readonly heads: number;
+  /** Heads of logs that are here that were kept elsewhere. */
+  readonly anchors: number;
+  /** Receipts under a right head that was kept elsewhere; 0 without `anchors`. */
+  readonly anchored: number;
   /** Spans that name a durable receipt. */
   readonly span_claims: number;
   readonly bytes: number;
@@ -28,7 +32,7 @@ export interface VerifyReport {
   readonly integrity: Answer;
   /** Who wrote them? Asked with `trust` only. */
   readonly authenticity: Answer;
-  /** Is everything there? Without a head kept elsewhere this is never `ok`. */
+  /** Is everything there? `ok` only where heads kept elsewhere cover each log to its end: of logs that never had one nothing is known. */
   readonly completeness: Answer;
   /** Contradictions first, then what cannot be said; at most 1,000 of each. */
   readonly findings: readonly Finding[];
@@ -48,27 +52,29 @@ export interface ReportFacts {
   readonly strict: boolean;
   readonly folder: boolean;
   readonly spans: boolean;
+  /** Null without `anchors`; `open` logs are not covered to their end. */
+  readonly anchors: { readonly open: number } | null;
   readonly counts: VerifyCounts;
 }
 
 export function toReport(
   findings: Findings,
-  { path, trusted, strict, folder, spans, counts }: ReportFacts,
+  { path, trusted, strict, folder, spans, anchors, counts }: ReportFacts,
 ): VerifyReport {
-  const completeness = findings.answer("completeness");
+  const complete = anchors !== null && anchors.open === 0 && counts.logs > 0;
   return {
     path,
     exitCode: findings.exitCode,
     verdict: VERDICT_WORDS[findings.exitCode],
     integrity: findings.answer("integrity"),
     authenticity: trusted && counts.logs > 0 ? findings.answer("authenticity") : "unknown",
-    completeness: completeness === "bad" ? "bad" : "unknown",
+    completeness: complete || findings.answer("completeness") === "bad" ? findings.answer("completeness") : "unknown",
     findings: findings.problems,
     notes: findings.notes,
     leftOff: findings.leftOff,
     notChecked: [
       ...(trusted ? [] : ["who wrote it: whoever can write these files can write all of them anew"]),
-      "whether newer lines or whole logs were cut: only a head kept elsewhere can show that",
+      ...cutsNotSeen(anchors, counts),
       "whether every tool call was recorded, and whether what was recorded is true",
       ...(folder ? [] : ["the logs before and after this one"]),
       spans
@@ -78,4 +84,17 @@ export function toReport(
     ],
     counts,
   };
+}
+
+/** What may have been cut unseen. */
+function cutsNotSeen(anchors: ReportFacts["anchors"], { logs }: VerifyCounts): readonly string[] {
+  if (anchors === null) return ["whether newer lines or whole logs were cut: only a head kept elsewhere can show that"];
+  const { open } = anchors;
+  return [
+    ...(open === 0
+      ? []
+      : [`whether newer lines were cut from ${open} of ${logs} logs: no head kept elsewhere covers them to their end`]),
+    "whether there were logs of which no head was kept elsewhere",
+    "whether the heads in the files of anchors were kept where the writer cannot reach them",
+  ];
 }

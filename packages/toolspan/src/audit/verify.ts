@@ -17,6 +17,7 @@ export interface VerifyCommandOptions {
   readonly allowOpen?: number;
   readonly strict?: true;
   readonly trust?: string;
+  readonly anchors?: readonly string[];
   readonly proof?: string;
   readonly json?: true;
 }
@@ -26,7 +27,7 @@ export interface VerifyCommandOptions {
  *
  * @returns The verifier's exit code: 0 what was asked holds, 1 something contradicts, 2 it cannot be said.
  * @param path A log or a folder; undefined with `--proof`.
- * @throws CommandError where there is no such path, or `--trust` names no key.
+ * @throws CommandError where there is no such path, `--trust` names no key, or a file of anchors cannot be read.
  */
 export async function verify(
   console: Console,
@@ -83,6 +84,9 @@ function reportLines(report: VerifyReport, { paint }: Screen): readonly string[]
     counted(counts.receipts, "receipt"),
     counted(counts.heads, "head"),
     ...(counts.sealed === 0 ? [] : [`${counted(counts.sealed, "receipt")} sealed by a trusted key`]),
+    ...(counts.anchors === 0
+      ? []
+      : [`${counted(counts.anchored, "receipt")} under ${counted(counts.anchors, "head")} kept elsewhere`]),
     ...(counts.span_claims === 0 ? [] : [`${counted(counts.span_claims, "span")} held against them`]),
   ];
   return [
