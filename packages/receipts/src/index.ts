@@ -1,6 +1,11 @@
 /** Receipts of tool calls: the recorder, the records, the log and its verifier. */
 
 export type { ReceiptPolicy } from "./audit-recorder.ts";
+export type { DeliveryCounts } from "./deliver/delivery.ts";
+export type { DeliveryOptions } from "./deliver/delivery-endpoint.ts";
+export { type ExportOptions, type ExportReport, exportReceipts } from "./deliver/export-receipts.ts";
+export type { RetryLimits } from "./deliver/retry-waits.ts";
+export type { Waiting } from "./deliver/spool.ts";
 export type { ReceiptFunction } from "./function-outlet.ts";
 export type { HashChoice } from "./hash-choice.ts";
 export { type CommandSignerOptions, commandSigner } from "./keys/command-signer.ts";
