@@ -50,12 +50,6 @@ test.each(["otel", "stderr", "jsonl", "noop"] as const)("%s is known by name", (
   expect(withTelemetry({ sink: name })).toBeTypeOf("function");
 });
 
-test("langfuse by name needs its package, and says so when made", () => {
-  for (const argument of ["langfuse", { sink: "langfuse" }, { sinks: ["otel", "langfuse"] }] as const) {
-    expect(() => withTelemetry(argument)).toThrow(expect.objectContaining({ code: "TOOLSPAN_MISSING_PEER" }));
-  }
-});
-
 test.each<[string, unknown]>([
   ["an unknown word", "console"],
   ["nothing", undefined],

@@ -22,6 +22,8 @@ import { modelOperation, observeOperation, runOperation } from "../spans/operati
 import { mergeSetups, type TelemetrySetup } from "./telemetry-setup.ts";
 
 export const OBSERVER_NAME = "with_telemetry";
+/** Sinks keep the deadline themselves, and count what it cuts off; this much later nobody waits for them any more. */
+const DEADLINE_SLACK_MS = 100;
 
 export class TelemetryObserver implements Observer {
   readonly name: string = OBSERVER_NAME;
@@ -73,7 +75,8 @@ export class TelemetryObserver implements Observer {
 
   async #all(verb: "forceFlush" | "shutdown"): Promise<void> {
     const { tracing, records, flushTimeoutMs } = this.#setup;
-    await Promise.all([tracing, ...records].map((part) => withDeadline(() => part[verb](), flushTimeoutMs)));
+    const deadline = flushTimeoutMs + DEADLINE_SLACK_MS;
+    await Promise.all([tracing, ...records].map((part) => withDeadline(() => part[verb](), deadline)));
   }
 
   #instruments(): Instruments | null {
