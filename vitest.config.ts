@@ -9,7 +9,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ["@toolspan/source", "node"] } },
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "test/otel3/**", "test/node24/**", "test/e2e/**"],
+    exclude: ["**/node_modules/**", "test/otel3/**", "test/node24/**", "test/e2e/**", "test/faults/**"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 20_000,
