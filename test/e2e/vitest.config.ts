@@ -10,6 +10,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ["@toolspan/source", "node"] } },
   test: {
     include: ["test/e2e/**/*.test.ts"],
+    globalSetup: ["./test/e2e/build-packages.ts"],
     pool: "forks",
     maxWorkers: 1,
     fileParallelism: false,

@@ -62,9 +62,13 @@ export function peerBinary(name) {
   return path;
 }
 
-/** Builds what is missing, one program after the other; whoever comes meanwhile waits and finds them built. */
-export async function buildPeers() {
-  const missing = () => Object.keys(PROGRAMS).filter((name) => !existsSync(binaryPath(name)));
+/**
+ * Builds what is missing, one program after the other; whoever comes meanwhile waits and finds them built.
+ *
+ * @param {readonly string[]} names
+ */
+export async function buildPeers(names = Object.keys(PROGRAMS)) {
+  const missing = () => names.filter((name) => !existsSync(binaryPath(name)));
   if (missing().length === 0) return;
   const release = await takeLock();
   try {
@@ -125,6 +129,8 @@ function isAbandoned(lock) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await buildPeers();
-  for (const name of Object.keys(PROGRAMS)) process.stdout.write(`${name} ${binaryPath(name)}\n`);
+  const asked = process.argv.slice(2);
+  const names = asked.length > 0 ? asked : Object.keys(PROGRAMS);
+  await buildPeers(names);
+  for (const name of names) process.stdout.write(`${binaryPath(name)}\n`);
 }

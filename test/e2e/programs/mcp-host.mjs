@@ -36,7 +36,7 @@ const tools = createToolRegistry([
 const agent = createAgent({
   name: "host",
   model: scriptedModel({
-    steps: [{ toolCalls: [{ name: "weather", arguments: { city: "Lisbon" } }] }, { text: "It is sunny." }],
+    steps: [{ toolCalls: [{ name: "weather", args: { city: "Lisbon" } }] }, { text: "It is sunny." }],
   }),
   tools,
   layers: [withAuditLog("local"), withTelemetry("otel"), withTimeout({ maxMs: 5000 })],
@@ -48,4 +48,4 @@ server.stdin.end();
 await once(server, "close");
 await agent.dispatcher.close();
 const { complete } = await telemetry.shutdown({ timeoutMs: 10_000 });
-process.stdout.write(`${JSON.stringify({ complete, lost: telemetryLost(), result: calls[0]?.result.result })}\n`);
+process.stdout.write(`${JSON.stringify({ complete, lost: telemetryLost(), result: calls[0]?.result?.result })}\n`);
