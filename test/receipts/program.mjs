@@ -1,11 +1,12 @@
-// Scenarios for a process of its own: `node program.mjs <scenario> <state folder> [policy] [count]`.
+// Scenarios for a process of its own: `node program.mjs <scenario> <state folder> [policy] [count] [bytes of a log]`.
 import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createDispatcher } from "@toolspan/core";
 import { withAuditLog } from "@toolspan/receipts";
 
-const [scenario, stateDir, policy = "required", count = "3"] = process.argv.slice(2);
-const log = withAuditLog({ stateDir, policy, layers: "compact", hash: "sha256" });
+const [scenario, stateDir, policy = "required", count = "3", bytes] = process.argv.slice(2);
+const rotation = bytes === undefined ? {} : { maxSegmentBytes: Number(bytes) };
+const log = withAuditLog({ stateDir, policy, layers: "compact", hash: "sha256", ...rotation });
 const dispatch = createDispatcher([log]);
 const call = (n, handler = () => n, sessionId = "session") =>
   dispatch({ toolName: "work", toolArgs: { n }, turn: { iteration: 1, sessionId } }, handler);

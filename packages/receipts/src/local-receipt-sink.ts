@@ -5,6 +5,7 @@ import { kindOf, type ToolspanError } from "@toolspan/core";
 import type { Signer } from "./keys/signer.ts";
 import { assertSigner, signerOf } from "./keys/signer-of.ts";
 import { LocalOutlet } from "./log/local-outlet.ts";
+import { type SegmentLimitOptions, segmentLimitsOf } from "./log/segment-limits.ts";
 import { invalidOption, oneOf, stateDirOf } from "./options.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
 import { faultOf } from "./records/record.ts";
@@ -14,7 +15,7 @@ const SUBJECT = "localReceiptSink";
 /** Marks a sink whose receipts go through the local log with its levels and policies. */
 export const LOCAL: unique symbol = Symbol.for("toolspan.receipts.local") as never;
 
-export interface LocalReceiptSinkOptions {
+export interface LocalReceiptSinkOptions extends SegmentLimitOptions {
   /** State root; default `TOOLSPAN_STATE_DIR`, else `.toolspan` under the project root. */
   readonly stateDir?: string;
   /** How layers appear in receipts. Default `"compact"`. */
@@ -54,6 +55,7 @@ export function localReceiptSink(sessionId: string | null, options: LocalReceipt
     addresses: oneOf(SUBJECT, "receiptUri", ["absolute", "relative"], options.receiptUri),
     scope: "session",
     signer: signerOf(options.signer),
+    limits: segmentLimitsOf(SUBJECT, options),
     sessionId,
   });
   const append = async (receipt: ToolCallReceipt): Promise<void> => {

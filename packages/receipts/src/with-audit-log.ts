@@ -9,21 +9,25 @@ import {
   type ToolspanError,
 } from "@toolspan/core";
 import { AuditRecorder, type ReceiptPolicy, warnOfGuessing } from "./audit-recorder.ts";
+import type { DeliveryOptions } from "./deliver/delivery-endpoint.ts";
+import type { Undelivered } from "./deliver/forwarder.ts";
+import { forwarderOf, isMirrored } from "./deliver/forwarder-of.ts";
 import { FunctionOutlet, type ReceiptFunction } from "./function-outlet.ts";
 import { type HashChoice, toHasher } from "./hash-choice.ts";
 import type { Signer } from "./keys/signer.ts";
 import { assertSigner, signerOf } from "./keys/signer-of.ts";
 import { LOCAL, type LocalReceiptSink } from "./local-receipt-sink.ts";
 import { LocalOutlet } from "./log/local-outlet.ts";
+import { type SegmentLimitOptions, segmentLimitsOf } from "./log/segment-limits.ts";
 import { stateRoot } from "./log/state-root.ts";
 import { OpeningStore, type SubjectOf } from "./openings/opening-store.ts";
 import { invalidOption, oneOf, stateDirOf } from "./options.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
 
-/** Where receipts go: the local log, a function, a sink, or the local log of one session. */
-export type ReceiptSink = "local" | ReceiptFunction | Sink<ToolCallReceipt> | LocalReceiptSink;
+/** Where receipts go: the local log, also on to an endpoint, a function, a sink, or the local log of one session. */
+export type ReceiptSink = "local" | "cloud" | "both" | ReceiptFunction | Sink<ToolCallReceipt> | LocalReceiptSink;
 
-export interface AuditLogOptions {
+export interface AuditLogOptions extends SegmentLimitOptions {
   /** Default `"local"`. */
   readonly sink?: ReceiptSink;
   /** Several sinks instead of one: local logs are written first, the others get the same receipt. */
@@ -50,16 +54,22 @@ export interface AuditLogOptions {
   readonly stateDir?: string;
   /** Signs the heads of local logs: a `fileSigner`, a `commandSigner` or your own. Default: the key file that `TOOLSPAN_SIGNING_KEY` names; without one, and with null, heads are unsigned. */
   readonly signer?: Signer | null;
+  /** `"cloud"` and `"both"`: where receipts and heads are delivered. Default `TOOLSPAN_RECEIPTS_OTLP_ENDPOINT`. */
+  readonly delivery?: DeliveryOptions;
   /** Longest time that `flush` and `close` wait, milliseconds, > 0. Default 10,000. */
   readonly flushTimeoutMs?: number;
 }
 
 /** What stands in the list of layers, and ends what it opened. */
 export type AuditLog = RecorderCaller & {
-  /** Makes every receipt so far durable, under a head, and waits for functions that still run. */
-  flush(): Promise<void>;
-  /** Flushes and closes all logs. A later receipt opens a new one. */
-  close(): Promise<void>;
+  /**
+   * Makes every receipt so far durable, under a head, waits for functions that still run, and delivers.
+   *
+   * @returns What the endpoint has not answered for by then, zeros for nothing; null without one. It stays in the logs.
+   */
+  flush(): Promise<Undelivered | null>;
+  /** Flushes, closes all logs, and ends delivery; returns the same. A later receipt opens a new log. */
+  close(): Promise<Undelivered | null>;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
@@ -70,6 +80,7 @@ const DEFAULT_FLUSH_TIMEOUT_MS = 10_000;
  * Leaves one receipt for every dispatch, refusals included, that an outsider can verify offline.
  *
  * `"local"` appends to `<state root>/receipts/<session>.jsonl`, a chained log under Merkle heads; a function gets each receipt as an object. Arguments and results appear as hashes only; `hash` says of which kind. What opens commitments is durable before the line that holds them.
+ * `"both"` also delivers lines and heads to an OTLP endpoint, in the background, from the log; `"cloud"` does the same and gives results no `receipt_uri`.
  * Policy `required` gives the result out once the receipt is durable (local) or taken (function), and withholds it otherwise; `best_effort` never waits and never fails a call; `intent_first` also writes a durable intent before each start of the handler. List it anywhere among the layers: it covers the whole stack.
  *
  * @param sink A sink, or options.
@@ -92,26 +103,41 @@ export function withAuditLog(sink: ReceiptSink | AuditLogOptions = "local", ...m
   const stateDir = stateDirOf(SUBJECT, options.stateDir);
   for (const one of sinks) assertSink(one);
   assertSigner(SUBJECT, options.signer);
-  if (policy === "intent_first" && sinks.every((one) => one !== "local" && localOf(one) === undefined)) {
+  const limits = segmentLimitsOf(SUBJECT, options);
+  const makeForwarder = forwarderOf(SUBJECT, sinks, options.delivery);
+  if (policy === "intent_first" && sinks.every((one) => !isLocal(one))) {
     throw invalid("policy", '"intent_first" together with a local sink', "no local sink to write intents to");
   }
 
   const locals = sinks.flatMap((one) => {
-    if (one === "local") {
-      return [new LocalOutlet({ stateDir, scope, addresses, layers, signer: signerOf(options.signer) })];
+    if (one === "local" || isMirrored(one)) {
+      const attach = one !== "cloud";
+      return [
+        new LocalOutlet({ stateDir, scope, addresses, layers, attach, limits, signer: signerOf(options.signer) }),
+      ];
     }
     return localOf(one) ?? [];
   });
   const functions = sinks.flatMap((one) =>
-    one === "local" || localOf(one) !== undefined ? [] : [new FunctionOutlet(one)],
+    one === "local" || isMirrored(one) || localOf(one) !== undefined ? [] : [new FunctionOutlet(one)],
   );
   const root = stateDir ?? locals[0]?.root ?? stateRoot();
   const openings = new OpeningStore({ root, subject, keepText: kept === "text" });
   if (hasher?.mode === "commit-sha256") openings.prepare();
-  const recorder = new AuditRecorder({ locals, functions, policy, layers, hasher, openings, flushTimeoutMs });
+  const forwarder = makeForwarder(root);
+  const recorder = new AuditRecorder({
+    locals,
+    functions,
+    policy,
+    layers,
+    hasher,
+    openings,
+    forwarder,
+    flushTimeoutMs,
+  });
   return Object.assign(recorderCaller(recorder), {
-    flush: () => recorder.flush(),
-    close: () => recorder.close(),
+    flush: () => recorder.flush().then(() => recorder.undelivered),
+    close: () => recorder.close().then(() => recorder.undelivered),
     [Symbol.asyncDispose]: () => recorder.close(),
   });
 }
@@ -130,15 +156,16 @@ function localOf(sink: ReceiptSink): LocalOutlet | undefined {
   return typeof sink === "function" ? (sink as Partial<LocalReceiptSink>)[LOCAL] : undefined;
 }
 
+function isLocal(sink: ReceiptSink): boolean {
+  return sink === "local" || isMirrored(sink) || localOf(sink) !== undefined;
+}
+
 function assertSink(sink: ReceiptSink): void {
-  if (sink === "local" || typeof sink === "function" || isSinkObject(sink)) return;
-  const mirrored = (sink as unknown) === "cloud" || (sink as unknown) === "both";
+  if (isLocal(sink) || typeof sink === "function" || isSinkObject(sink)) return;
   throw invalid(
     "sink",
-    '"local", a function, a sink with export, forceFlush and shutdown, or localReceiptSink(...)',
-    mirrored
-      ? `"${String(sink)}", which needs a host event forwarder: pass your own function beside "local" in sinks`
-      : kindOf(sink),
+    '"local", "cloud", "both", a function, a sink with export, forceFlush and shutdown, or localReceiptSink(...)',
+    typeof sink === "string" ? JSON.stringify(String(sink).slice(0, 40)) : kindOf(sink),
   );
 }
 

@@ -46,7 +46,7 @@ export class AbandonedLogs {
     return left.slice(0, MAX_RECOVERIES).map((candidate) => fileNameOf(stem, candidate));
   }
 
-  /** Null for a log that is closed, or of which nobody can say whether its writer lives. */
+  /** Null for a log that is closed under its head, or of which nobody can say whether its writer lives. */
   #stateOf(file: string): "alive" | { readonly log: string } | null {
     const opening = inspectOpening(this.#folder, file);
     if (opening?.open !== true) return null;

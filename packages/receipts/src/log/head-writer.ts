@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { Signer } from "../keys/signer.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { headFiles } from "./head-files.ts";
-import { HeadNotes } from "./head-note.ts";
+import { type HeadNote, HeadNotes } from "./head-note.ts";
 import { createPrivate, syncFolder, writeAll } from "./private-file.ts";
 
 const fdatasyncAsync = promisify(fdatasync);
@@ -61,9 +61,20 @@ export class HeadWriter {
     if (!this.#isOvertaken(head)) this.#putInPlace(head, note.signed);
   }
 
-  /** As `write`, before it returns. */
+  /** As `write`, before it returns, where the signer answers at once; false where it does not. */
+  writeAtOnce(head: Checkpoint): boolean {
+    const made = this.#notes.of(head);
+    if (made instanceof Promise) return false;
+    this.#writeNow(head, made);
+    return true;
+  }
+
+  /** As `write`, before it returns; unsigned where the signer cannot sign at once. */
   writeNow(head: Checkpoint): void {
-    const { bytes, signed } = this.#notes.now(head);
+    this.#writeNow(head, this.#notes.now(head));
+  }
+
+  #writeNow(head: Checkpoint, { bytes, signed }: HeadNote): void {
     fdatasyncSync(this.#append(bytes));
     const next = this.#create(bytes);
     try {

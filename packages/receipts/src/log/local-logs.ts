@@ -2,22 +2,20 @@
 
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { fitText } from "../json-text.ts";
+import { diagnostics } from "@toolspan/core";
 import type { Signer } from "../keys/signer.ts";
-import type { SegmentOpen } from "../records/segment-open.ts";
+import type { Previous } from "../records/segment-open.ts";
 import { settleAll } from "../settle-all.ts";
 import { AbandonedLogs } from "./abandoned-logs.ts";
 import { PROCESS_STEM, stemOf } from "./file-name.ts";
-import { inspectLog, type Predecessor, tornFields } from "./predecessor.ts";
-import { RECEIPTS_FOLDER, type ReceiptFolder } from "./receipt-folder.ts";
+import { writeOpening } from "./opening-lines.ts";
+import { type CreatedLog, RECEIPTS_FOLDER, type ReceiptFolder } from "./receipt-folder.ts";
+import type { SegmentLimits } from "./segment-limits.ts";
 import { type ReceiptNews, SegmentWriter } from "./segment-writer.ts";
-import { thisWriter } from "./writer-identity.ts";
 
 const MAX_OPEN = 256;
 /** More than this many logs closing at a time would hold too many descriptors; then one is closed at once. */
 const MAX_CLOSING = 32;
-/** A session id is named in full as long as its line stays well within its size. */
-const MAX_SESSION_BYTES = 49_152;
 
 export interface OpenSegment {
   readonly writer: SegmentWriter;
@@ -31,6 +29,7 @@ export interface LocalLogsOptions {
   readonly addresses: "absolute" | "relative";
   /** Signs heads; without one they are unsigned. */
   readonly signer?: Signer | null;
+  readonly limits: SegmentLimits;
 }
 
 export class LocalLogs {
@@ -49,19 +48,20 @@ export class LocalLogs {
     this.#abandoned = new AbandonedLogs(folder.path);
   }
 
-  /** The log that `sessionId` writes to now; opened when there is none or the last one failed. */
+  /** The log that `sessionId` writes its next line to; opened when there is none, the last one failed, or has its size. */
   of(sessionId: string | null): OpenSegment {
     const key = this.#options.scope === "process" ? null : sessionId;
     const found = this.#open.get(key);
-    if (found !== undefined && !found.writer.failed) {
-      if (this.#open.size > 1) this.#touch(key, found);
-      return found;
+    if (found?.writer.isDue === true) this.#rotate(key, found.writer);
+    const current = this.#open.get(key);
+    if (current !== undefined && !current.writer.failed) {
+      if (this.#open.size > 1) this.#touch(key, current);
+      current.writer.mindTime();
+      return current;
     }
     this.#open.delete(key);
     if (this.#open.size >= MAX_OPEN) this.#evict();
-    const opened = this.#openSegment(key);
-    this.#open.set(key, opened);
-    return opened;
+    return this.#begin(key, this.folder.create(this.#stemOf(key)));
   }
 
   /** Lines beyond the last heads. */
@@ -101,24 +101,82 @@ export class LocalLogs {
       writer.closeNow("evicted");
       return;
     }
-    const closing = writer.close("evicted").catch(() => {
+    this.#track(writer.close("evicted"));
+  }
+
+  /** Lets a log end in the background; `flush` and `close` wait for it. */
+  #track(ending: Promise<void>): void {
+    const closing = ending.catch(() => {
       // The log has failed, and that was told.
     });
     this.#closing.add(closing);
     void closing.then(() => this.#closing.delete(closing));
   }
 
-  #openSegment(sessionId: string | null): OpenSegment {
-    const shared = this.#options.scope === "process";
-    const signer = this.#options.signer?.forNextLog?.() ?? this.#options.signer ?? null;
-    const stem = shared ? PROCESS_STEM : stemOf(sessionId);
-    const created = this.folder.create(stem);
-    const writer = new SegmentWriter(created.fd, this.folder.path, created.file, this.#news, signer);
-    writeOpening(writer, this.folder.path, sessionId, created.before, signer?.verifierKey ?? null);
-    for (const file of this.#abandoned.before(stem, created.number)) {
-      writeRecovery(writer, inspectLog(this.folder.path, file));
+  /** A log that nobody writes to right now has its size or age. A session's need not go on before its next call. */
+  #due(key: string | null, log: string, idle: boolean): void {
+    const writer = this.#open.get(key)?.writer;
+    if (writer?.log !== log) return;
+    if (idle && this.#options.scope === "session") {
+      this.#open.delete(key);
+      this.#track(writer.close("rotated"));
+    } else this.#rotate(key, writer);
+  }
+
+  /** The next file first: where there can be none, the log goes on. Never throws. */
+  #rotate(key: string | null, writer: SegmentWriter): void {
+    let created: CreatedLog;
+    try {
+      created = this.folder.create(this.#stemOf(key));
+    } catch (error) {
+      writer.postpone();
+      const code = (error as NodeJS.ErrnoException).code ?? "an error";
+      diagnostics.report("receipts.local", "rotation_failed", `${writer.path} goes on, no next file: ${code}`);
+      return;
     }
-    return { writer, address: this.#addressOf(created.file) };
+    this.#open.delete(key); // whatever happens now, it ends
+    try {
+      this.#begin(key, created, writer);
+    } catch {
+      // Whoever calls next tries to open a log and hears of it.
+    }
+  }
+
+  #begin(key: string | null, created: CreatedLog, former?: SegmentWriter): OpenSegment {
+    const { signer: given = null, limits } = this.#options;
+    const { path: folder } = this.folder;
+    const signer = given?.forNextLog?.() ?? given;
+    const { fd, file, number } = created;
+    const onDue = (idle: boolean): void => this.#due(key, writer.log, idle);
+    const writer = new SegmentWriter({ fd, folder, file, news: this.#news, signer, limits, onDue });
+    try {
+      const before = former === undefined ? created.before : this.#retire(former, { file, log: writer.log });
+      const abandoned = this.#abandoned.before(this.#stemOf(key), former === undefined ? number : number + 1);
+      const verifierKey = signer?.verifierKey ?? null;
+      writeOpening(writer, { folder, sessionId: key, verifierKey, heartbeatMs: limits.heartbeatMs, before, abandoned });
+    } catch (error) {
+      writer.abandon(error);
+      throw error;
+    }
+    const opened = { writer, address: this.#addressOf(file) };
+    this.#open.set(key, opened);
+    return opened;
+  }
+
+  /** What the next log may say of `former`, which ends now; its name, to be looked at, where it could not be ended. */
+  #retire(former: SegmentWriter, next: { readonly file: string; readonly log: string }): Previous | string {
+    const { file } = former;
+    try {
+      const { claim, finished } = former.retire(next);
+      this.#track(finished);
+      return { file, log: claim.log, lines: claim.size, root: claim.root, state: "closed" };
+    } catch {
+      return file; // it has failed, and that was told
+    }
+  }
+
+  #stemOf(key: string | null): string {
+    return this.#options.scope === "process" ? PROCESS_STEM : stemOf(key);
   }
 
   #addressOf(file: string): string {
@@ -126,36 +184,4 @@ export class LocalLogs {
     if (this.#options.addresses === "absolute") return absolute;
     return `${RECEIPTS_FOLDER}/${absolute.slice(absolute.lastIndexOf("/") + 1)}`;
   }
-}
-
-/** First line, and the second one where the writer before has died. */
-function writeOpening(
-  writer: SegmentWriter,
-  folder: string,
-  sessionId: string | null,
-  before: string | null,
-  verifierKey: string | null,
-): void {
-  const found = before === null ? null : inspectLog(folder, before);
-  const session_id = sessionId === null ? null : fitText(sessionId, MAX_SESSION_BYTES);
-  const opening: Omit<SegmentOpen, "chain" | "emitted_at" | "schema_version"> = {
-    record: "segment_open",
-    session_id,
-    writer: thisWriter(),
-    previous:
-      found === null
-        ? null
-        : { file: found.file, log: found.log, lines: found.lines, root: found.root, state: found.state },
-    truncated: session_id === sessionId ? [] : ["/session_id"],
-    heartbeat_ms: null,
-    verifier_key: verifierKey,
-  };
-  writer.add({ ...opening });
-  if (found !== null) writeRecovery(writer, found);
-}
-
-/** Vouches for what a dead writer has left; says nothing of other logs. */
-function writeRecovery(writer: SegmentWriter, { file, log, lines, root, state, torn }: Predecessor): void {
-  if (state !== "crashed") return;
-  writer.add({ record: "recovery", file, log, lines, root, ...tornFields(torn) });
 }

@@ -13,6 +13,8 @@ import { stateRoot } from "./state-root.ts";
 export interface LocalOutletOptions extends LocalLogsOptions {
   readonly stateDir: string | undefined;
   readonly layers: LayerForm;
+  /** False leaves receipts and results without a reference to the line. Default true. */
+  readonly attach?: boolean;
   /** Writes everything to this session's log, whatever the call's own session. */
   readonly sessionId?: string | null;
 }
@@ -20,10 +22,11 @@ export interface LocalOutletOptions extends LocalLogsOptions {
 /** A receipt that stands in a log, not yet durable. */
 export class WrittenReceipt {
   readonly line: string;
-  readonly uri: string;
+  /** Null where nobody is to refer to it. */
+  readonly uri: string | null;
   private readonly writer: SegmentWriter;
 
-  constructor(line: string, uri: string, writer: SegmentWriter) {
+  constructor(line: string, uri: string | null, writer: SegmentWriter) {
     this.line = line;
     this.uri = uri;
     this.writer = writer;
@@ -65,7 +68,7 @@ export class LocalOutlet {
   /** Puts the receipt of `outcome` into its log. Throws what the store throws. */
   write(outcome: DispatchOutcome): WrittenReceipt {
     const { writer, address } = this.#logOf(outcome.dispatch.call.turn.sessionId);
-    const uri = address + outcome.dispatch.id;
+    const uri = this.#options.attach === false ? null : address + outcome.dispatch.id;
     return this.#append(writer, toReceipt(outcome, this.#tools, this.#options.layers, uri), uri);
   }
 
@@ -148,7 +151,7 @@ export class LocalOutlet {
     return this.#logs.of(typeof sessionId === "string" ? sessionId : null);
   }
 
-  #append(writer: SegmentWriter, draft: ReceiptDraft, uri: string): WrittenReceipt {
+  #append(writer: SegmentWriter, draft: ReceiptDraft, uri: string | null): WrittenReceipt {
     const line = receiptLine(draft, writer.next());
     writer.addReceipt(line);
     return new WrittenReceipt(line, uri, writer);

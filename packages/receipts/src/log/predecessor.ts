@@ -44,7 +44,7 @@ export function inspectLog(folder: string, file: string): Predecessor {
   }
 }
 
-/** What the first line of a log says, and whether its last one closes it; null when it has no readable first line. */
+/** What the first line of a log says, and whether anything is missing at its end: the closing line, or the head over it. Null when it has no readable first line. */
 export function inspectOpening(
   folder: string,
   file: string,
@@ -70,7 +70,7 @@ export function inspectOpening(
       log: opening.chain.log,
       verifierKey: opening.verifier_key,
       writer: opening.writer,
-      open: lastLine(fd)?.record !== "segment_close",
+      open: closedUnderHead(fd, folder, file) === null,
     };
   } finally {
     closeSync(fd);
@@ -115,11 +115,13 @@ function readThrough(fd: number, file: string): Predecessor {
   });
   const opening = first as LogRecord | null;
   const log = opening?.chain.log ?? null;
-  const state = parseRecord(last)?.record === "segment_close" ? "closed" : openState(opening);
+  const open = openState(opening);
+  // No head covers the last line: a writer that died after its closing line needs a successor's word as well.
+  const state = parseRecord(last)?.record === "segment_close" && open !== "crashed" ? "closed" : open;
   return { file, log, lines: tree.size, root: tree.root(), state, torn };
 }
 
-/** State of a log without a closing line, by who wrote it. */
+/** State of a log that lacks its closing line or the head over it, by who wrote it. */
 function openState(opening: LogRecord | null): Previous["state"] {
   if (opening?.record !== "segment_open") return "unknown";
   if (isLost(opening.chain.log)) return "crashed";

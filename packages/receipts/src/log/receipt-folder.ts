@@ -25,6 +25,7 @@ const PRIVATE_FOLDER = 0o700;
 const WRITABLE_BY_ALL = 0o002;
 const STICKY = 0o1000;
 const PROBE_BYTES = 4096;
+const MAX_REMEMBERED = 65_536;
 
 /** Magic numbers (statfs(2)) of file systems whose exclusive create, rename and sync are not those of a local disk. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
@@ -50,7 +51,7 @@ export class ReceiptFolder {
   /** Absolute, links resolved. */
   readonly path: string;
   readonly #root: string;
-  #numbers: ReadonlyMap<string, number> | undefined;
+  #numbers: Map<string, number> | undefined;
 
   /**
    * Makes `<root>/receipts` where it is missing and tries to write there.
@@ -82,7 +83,9 @@ export class ReceiptFolder {
     for (let number = 1; ; number++) {
       const file = fileNameOf(stem, number);
       try {
-        return { fd: createPrivate(join(this.path, file)), file, before, number };
+        const fd = createPrivate(join(this.path, file));
+        if (number > 1) this.#numbers?.set(stem, number);
+        return { fd, file, before: this.#newest(stem, number, before), number };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       }
@@ -91,14 +94,25 @@ export class ReceiptFolder {
     }
   }
 
-  /** Highest number of `stem` when the folder was read, once; later ones are found by trying. */
+  /** The log before `number`; the one that was last known may be gone: pruned, or it failed before anything was in it. */
+  #newest(stem: string, number: number, before: string | null): string | null {
+    if (before === null || existsSync(join(this.path, before))) return before;
+    const numbers = readdirSync(this.path).flatMap((name) => {
+      const parsed = parseFileName(name);
+      return parsed?.stem === stem && parsed.number < number ? [parsed.number] : [];
+    });
+    return numbers.length === 0 ? null : fileNameOf(stem, Math.max(...numbers));
+  }
+
+  /** Highest number of `stem` when the folder was read, or taken since; those of other processes are found by trying. */
   #lastKnown(stem: string): number {
+    if (this.#numbers !== undefined && this.#numbers.size > MAX_REMEMBERED) this.#numbers = undefined;
     this.#numbers ??= highestNumbers(readdirSync(this.path));
     return this.#numbers.get(stem) ?? 1;
   }
 }
 
-function highestNumbers(names: readonly string[]): ReadonlyMap<string, number> {
+function highestNumbers(names: readonly string[]): Map<string, number> {
   const numbers = new Map<string, number>();
   for (const name of names) {
     const parsed = parseFileName(name);

@@ -1,4 +1,4 @@
-/** One open log: a chain of lines in one file, under heads that are cut in time. */
+/** One open log: a chain of lines in one file, under heads that are cut in time, never silent for long. */
 
 import { unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,19 @@ import { diagnostics, ToolspanError, uuidv7 } from "@toolspan/core";
 import type { Signer } from "../keys/signer.ts";
 import { type Chain, SCHEMA_VERSION } from "../records/envelope.ts";
 import type { SegmentClose } from "../records/segment-close.ts";
-import { HeadWriter } from "./head-writer.ts";
-import { MerkleTree } from "./merkle.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import { type Lapse, LineClock } from "./line-clock.ts";
 import { forgetOpen, type OpenLog, rememberLost, rememberOpen } from "./open-logs.ts";
-import { SyncedFile } from "./synced-file.ts";
+import { SegmentHeads } from "./segment-heads.ts";
+import type { SegmentLimits } from "./segment-limits.ts";
+import { type Failure, SyncedFile } from "./synced-file.ts";
 import { nowText } from "./writer-identity.ts";
 
 const HEAD_LINES = 256;
 const HEAD_MS = 60_000;
+/** When the next file could not be made, it is tried again after so long, or after this part of a file. */
+const RETRY_MS = 60_000;
+const RETRY_PART = 8;
 
 /** A record without the parts that the log gives it. */
 export interface Unchained extends Readonly<Record<string, unknown>> {
@@ -30,38 +35,56 @@ export interface ReceiptNews {
   lost(receipts: number, error: unknown): void;
 }
 
+export interface SegmentOptions {
+  readonly fd: number;
+  readonly folder: string;
+  readonly file: string;
+  readonly news: ReceiptNews;
+  readonly signer: Signer | null;
+  readonly limits: SegmentLimits;
+  /** Told when the log has reached its size or age and no caller is there to see it; `idle` when it was silent. */
+  readonly onDue: (idle: boolean) => void;
+}
+
 export class SegmentWriter implements OpenLog {
   readonly log: string = uuidv7();
   readonly file: string;
   readonly path: string;
+  readonly #options: SegmentOptions;
   readonly #lines: SyncedFile;
-  readonly #heads: HeadWriter;
-  readonly #news: ReceiptNews;
-  readonly #folder: string;
-  readonly #signer: Signer | null;
-  /** Places of receipts that no signed head covers; kept where there is a signer. */
-  #unsealed: number[] = [];
-  readonly #tree = new MerkleTree();
-  /** Leaf hashes that the tree does not have yet, in order. */
-  #leaves: string[] = [];
+  readonly #heads: SegmentHeads;
+  readonly #clock: LineClock;
   #seq = 0;
   #prev: string | null = null;
   #unwritten = 0;
-  #cutting: Promise<void> | undefined;
+  #maxBytes: number;
+  #aged = false;
   #headTimer: NodeJS.Timeout | undefined;
+  #beatTimer: NodeJS.Timeout | undefined;
+  #ageTimer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(fd: number, folder: string, file: string, news: ReceiptNews, signer: Signer | null = null) {
+  constructor(options: SegmentOptions) {
+    const { fd, folder, file, news, signer, limits } = options;
     this.file = file;
     this.path = join(folder, file);
-    this.#news = news;
-    this.#folder = folder;
-    this.#signer = signer;
-    this.#heads = new HeadWriter(folder, this.log, signer);
+    this.#options = options;
+    this.#maxBytes = limits.maxSegmentBytes;
+    this.#clock = new LineClock(limits.heartbeatMs);
     this.#lines = new SyncedFile(fd, this.path, {
       written: () => this.#nowWritten(),
-      failed: (error) => this.#nowFailed(error),
+      failed: (failure) => this.#nowFailed(failure),
+      quiet: () => this.isDue && options.onDue(false),
     });
+    this.#heads = new SegmentHeads({
+      folder,
+      log: this.log,
+      signer,
+      durable: () => this.#lines.durable,
+      sealed: (receipts) => news.sealed(receipts),
+    });
+    this.#waitForAge(limits.maxSegmentAgeMs);
+    this.#waitForSilence(limits.heartbeatMs);
     rememberOpen(this.log, this);
   }
 
@@ -71,7 +94,13 @@ export class SegmentWriter implements OpenLog {
 
   /** True when nothing is under way that `closeNow` would overtake. */
   get idle(): boolean {
-    return this.#lines.idle && this.#cutting === undefined;
+    return this.#lines.idle && !this.#heads.isCutting;
+  }
+
+  /** True when the log has reached its size or age, and may be ended without overtaking a sync. */
+  get isDue(): boolean {
+    if (!this.#aged && this.#lines.size < this.#maxBytes) return false;
+    return !this.#lines.inPool && !this.#ended && !this.failed;
   }
 
   /** Lines beyond the last head. */
@@ -84,6 +113,12 @@ export class SegmentWriter implements OpenLog {
     return { log: this.log, seq: this.#seq, prev: this.#prev };
   }
 
+  /** Has to be called before a line is made: says in a line of its own when the clocks moved apart, or stood, since the last. */
+  mindTime(): void {
+    const lapse = this.#clock.tick();
+    if (lapse !== null) this.#addHeartbeat(lapse);
+  }
+
   /** Adds a record of any kind but a receipt, whose line comes ready. */
   add(record: Unchained): void {
     const emitted_at = record.emitted_at ?? nowText();
@@ -93,7 +128,7 @@ export class SegmentWriter implements OpenLog {
   /** Adds a receipt's line, which holds the place that `next` gave. */
   addReceipt(line: string): void {
     this.#push(line);
-    if (this.#signer !== null) this.#unsealed.push(this.#seq - 1);
+    this.#heads.addReceipt(this.#seq - 1);
     this.#unwritten++; // a receipt that this very call could not take is its caller's to tell
     this.#headTimer ??= setTimeout(() => void this.#cutInBackground(), HEAD_MS).unref();
   }
@@ -114,21 +149,42 @@ export class SegmentWriter implements OpenLog {
   /** Writes the closing line, syncs, cuts the last head. */
   async close(reason: SegmentClose["reason"]): Promise<void> {
     if (this.#ended || this.failed) return;
-    this.#end(reason);
-    await this.#lines.sync();
-    await this.#cut();
-    this.#release();
+    this.#end(reason, null);
+    await this.#finish();
+  }
+
+  /**
+   * Ends the log in favour of `next`. When this returns its lines are durable and its last head is in place; where the signer takes its time, the head follows.
+   *
+   * @returns What the next log may say of this one.
+   */
+  retire(next: SegmentClose["next"]): { readonly claim: Checkpoint; readonly finished: Promise<void> } {
+    this.#end("rotated", next);
+    this.#lines.syncNow();
+    this.#guard(() => this.#heads.cutAtOnce());
+    return { claim: this.#heads.claim(), finished: this.#finish() };
+  }
+
+  /** The next log could not be made: this one goes on for a while. */
+  postpone(): void {
+    this.#maxBytes = this.#lines.size + Math.ceil(this.#options.limits.maxSegmentBytes / RETRY_PART);
+    if (!this.#aged) return;
+    this.#aged = false;
+    this.#waitForAge(RETRY_MS);
+  }
+
+  /** Gives up a log that could not be begun. */
+  abandon(error: unknown): void {
+    this.#lines.fail(error);
   }
 
   closeNow(reason: SegmentClose["reason"] = "end"): void {
     if (this.failed) return;
     try {
-      if (!this.#ended) this.#end(reason);
+      if (!this.#ended) this.#end(reason, null);
       const alone = this.idle;
       this.#lines.syncNow();
-      this.#plant();
-      if (this.#heads.size < this.#tree.size) this.#heads.writeNow(this.#head());
-      this.#nowSealed();
+      this.#guard(() => this.#heads.cutNow());
       if (alone) this.#release();
     } catch (error) {
       this.#lines.fail(error);
@@ -144,26 +200,32 @@ export class SegmentWriter implements OpenLog {
       });
     }
     const leaf = this.#lines.push(line);
-    this.#leaves.push(leaf);
+    this.#heads.add(leaf);
     this.#prev = leaf;
     this.#seq++;
   }
 
-  #end(reason: SegmentClose["reason"]): void {
-    this.add({ record: "segment_close", reason, next: null });
+  #end(reason: SegmentClose["reason"], next: SegmentClose["next"]): void {
+    this.add({ record: "segment_close", reason, next });
     this.#ended = true;
-    clearTimeout(this.#headTimer);
+    this.#stopTimers();
+  }
+
+  async #finish(): Promise<void> {
+    await this.#lines.sync();
+    await this.#cut();
+    this.#release();
   }
 
   #release(): void {
     this.#lines.close();
     this.#heads.close();
     forgetOpen(this.log);
-    this.#signer?.logClosed?.(this.#folder);
+    this.#options.signer?.logClosed?.(this.#options.folder);
   }
 
   async #cutInBackground(): Promise<void> {
-    if (this.#cutting !== undefined || this.#ended || this.failed) return;
+    if (this.#heads.isCutting || this.#ended || this.failed) return;
     try {
       await this.#lines.sync();
       await this.#cut();
@@ -172,67 +234,95 @@ export class SegmentWriter implements OpenLog {
     }
   }
 
-  /** Puts a head over the durable lines; one at a time. */
   async #cut(): Promise<void> {
-    while (this.#cutting !== undefined) await this.#cutting;
-    this.#plant();
-    if (this.#heads.size >= this.#tree.size) return;
-    this.#cutting = this.#heads.write(this.#head());
     try {
-      await this.#cutting;
-      this.#nowSealed();
+      await this.#heads.cut();
     } catch (error) {
       this.#lines.fail(error);
       throw error;
     } finally {
-      this.#cutting = undefined;
       clearTimeout(this.#headTimer);
       this.#headTimer = undefined;
     }
   }
 
-  /** Gives the tree the leaves of durable lines. */
-  #plant(): void {
-    const ready = this.#lines.durable - this.#tree.size;
-    if (ready <= 0) return;
-    for (const leaf of this.#leaves.splice(0, ready)) this.#tree.add(leaf);
+  #guard(cut: () => void): void {
+    try {
+      cut();
+    } catch (error) {
+      this.#lines.fail(error);
+      throw error;
+    }
   }
 
-  #head(): { log: string; size: number; root: string } {
-    return { log: this.log, size: this.#tree.size, root: this.#tree.root() };
+  #waitForAge(delayMs: number): void {
+    this.#ageTimer = setTimeout(() => {
+      this.#aged = true;
+    }, delayMs).unref();
   }
 
-  /** Tells of receipts that the last head has sealed. */
-  #nowSealed(): void {
-    const first = this.#unsealed.findIndex((seq) => seq >= this.#heads.sealed);
-    const receipts = first === -1 ? this.#unsealed.length : first;
-    if (receipts === 0) return;
-    this.#unsealed = this.#unsealed.slice(receipts);
-    this.#news.sealed(receipts);
+  #waitForSilence(delayMs: number): void {
+    if (this.#options.limits.heartbeatMs === 0) return;
+    this.#beatTimer = setTimeout(() => void this.#beat(), delayMs).unref();
+  }
+
+  /** One timer for many lines: it only looks how long ago the last one was. */
+  async #beat(): Promise<void> {
+    if (this.#ended || this.failed) return;
+    const { heartbeatMs } = this.#options.limits;
+    const rest = heartbeatMs - this.#clock.silence;
+    if (rest > 0) return this.#waitForSilence(rest);
+    if (this.isDue) this.#options.onDue(true);
+    if (this.#ended) return;
+    this.#addHeartbeat(this.#clock.beat());
+    this.#waitForSilence(heartbeatMs);
+    await this.#cutInBackground();
+  }
+
+  #addHeartbeat(lapse: Lapse): void {
+    try {
+      this.add({ record: "heartbeat", ...lapse });
+    } catch {
+      // The log has failed, and that was told.
+    }
   }
 
   #nowWritten(): void {
-    if (this.#unwritten > 0) this.#news.written(this.#unwritten);
+    if (this.#unwritten > 0) this.#options.news.written(this.#unwritten);
     this.#unwritten = 0;
     if (this.unsealed >= HEAD_LINES) void this.#cutInBackground();
   }
 
-  #nowFailed(error: unknown): void {
+  #nowFailed({ error, displaced }: Failure): void {
     rememberLost(this.log);
-    this.#signer?.logClosed?.(this.#folder);
-    clearTimeout(this.#headTimer);
+    this.#options.signer?.logClosed?.(this.#options.folder);
+    this.#stopTimers();
     this.#heads.close();
-    if (this.#unwritten > 0) this.#news.lost(this.#unwritten, error);
+    if (this.#unwritten > 0) this.#options.news.lost(this.#unwritten, error);
     this.#unwritten = 0;
-    if (this.#lines.written > 0) {
-      const message = `${this.path} failed after ${this.#lines.durable} durable lines; a new log takes over`;
+    const { durable, written } = this.#lines;
+    if (displaced) {
+      const what = `${this.path} was cut, replaced or removed by somebody else`;
+      const message = `${what}: ${durable} durable lines may be gone from it; a new log takes over`;
+      diagnostics.report("receipts.local", "log_displaced", message);
+    } else if (written > 0) {
+      const message = `${this.path} failed after ${durable} durable lines; a new log takes over`;
       diagnostics.report("receipts.local", "log_failed", message);
-      return;
     }
+    if (written === 0) this.#remove();
+  }
+
+  #remove(): void {
     try {
       unlinkSync(this.path); // nothing in it was ever claimed
     } catch {
       // It stays as an empty or torn file, which readers take for what it is.
     }
+  }
+
+  #stopTimers(): void {
+    clearTimeout(this.#headTimer);
+    clearTimeout(this.#beatTimer);
+    clearTimeout(this.#ageTimer);
   }
 }

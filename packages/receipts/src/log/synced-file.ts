@@ -1,6 +1,6 @@
 /** An append-only file whose lines are written together and made durable for many callers by one sync. */
 
-import { closeSync, fdatasync, fdatasyncSync, fstatSync, lstatSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, lstatSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { ToolspanError } from "@toolspan/core";
@@ -21,7 +21,15 @@ export interface FileNews {
   /** All lines so far were accepted by the operating system. */
   written(): void;
   /** The descriptor is dead; nothing that was not durable before may be relied on. */
-  failed(error: unknown): void;
+  failed(failure: Failure): void;
+  /** A group has been served, the next one waits and is not under way yet. */
+  quiet(): void;
+}
+
+export interface Failure {
+  readonly error: unknown;
+  /** True when the file is not the one any more that was written: even durable lines may be gone. */
+  readonly displaced: boolean;
 }
 
 interface Waiter {
@@ -38,6 +46,7 @@ export class SyncedFile {
   readonly #buffer = new LineBuffer();
   #lines = 0;
   #written = 0;
+  #bytes = 0;
   #durable = 0;
   #nameDurable = false;
   #waiters: Waiter[] = [];
@@ -47,7 +56,7 @@ export class SyncedFile {
   #loneCommits = 0;
   #crowded = false;
   #slow = false;
-  #failure: { readonly error: unknown } | undefined;
+  #failure: Failure | undefined;
 
   /** @param path Where `fd` was opened. */
   constructor(fd: number, path: string, news: FileNews) {
@@ -68,13 +77,23 @@ export class SyncedFile {
     return this.#durable;
   }
 
-  get failure(): { readonly error: unknown } | undefined {
+  /** Bytes of all lines, those that wait included. */
+  get size(): number {
+    return this.#bytes + this.#buffer.length;
+  }
+
+  get failure(): Failure | undefined {
     return this.#failure;
   }
 
   /** True when no group is under way. */
   get idle(): boolean {
     return !this.#committing;
+  }
+
+  /** True while another thread syncs; what that finds is not known yet, so nothing may be concluded from a sync of one's own. */
+  get inPool(): boolean {
+    return this.#inPool;
   }
 
   /** Takes a line; returns its leaf hash. */
@@ -114,7 +133,9 @@ export class SyncedFile {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#buffer.length === 0) return;
-    this.#guard(() => writeAll(this.#fd, this.#buffer.take()));
+    const bytes = this.#buffer.take();
+    this.#guard(() => writeAll(this.#fd, bytes));
+    this.#bytes += bytes.length;
     this.#written = this.#lines;
     this.#news.written();
   }
@@ -125,15 +146,15 @@ export class SyncedFile {
   }
 
   /** Poison rule: after an error of a write or a sync nothing more is asked of the descriptor. */
-  fail(error: unknown): void {
+  fail(error: unknown, displaced = false): void {
     if (this.#failure !== undefined) return;
-    this.#failure = { error };
+    this.#failure = { error, displaced };
     clearTimeout(this.#timer);
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const { reject } of waiters) reject(error);
     if (!this.#inPool) this.#closeQuietly();
-    this.#news.failed(error);
+    this.#news.failed(this.#failure);
   }
 
   async #commit(): Promise<void> {
@@ -151,6 +172,7 @@ export class SyncedFile {
       for (const { resolve } of served) resolve();
       // Those that were just served may bring their next line before the next group is closed.
       if (this.#crowded) await new Promise<void>((resolve) => setImmediate(resolve));
+      if (this.#waiters.length > 0) this.#news.quiet();
     }
     this.#committing = false;
   }
@@ -180,21 +202,25 @@ export class SyncedFile {
   }
 
   #nowDurable(lines: number): void {
-    this.#guard(() => this.#checkPlace());
+    this.#checkPlace();
     if (!this.#nameDurable) this.#guard(() => syncFolder(dirname(this.#path)));
     this.#nameDurable = true;
     this.#durable = Math.max(this.#durable, lines);
   }
 
-  /** A descriptor can be written and synced long after its file was removed or moved away; then nobody finds the lines. */
+  /** A descriptor can be written and synced long after its file was removed, moved away or cut; then nobody finds the lines. */
   #checkPlace(): void {
-    const found = lstatSync(this.#path, { throwIfNoEntry: false });
-    if (found?.ino === this.#inode && found.dev === this.#device) return;
-    throw new ToolspanError("TOOLSPAN_RECEIPT_STORE", {
-      path: this.#path,
-      expected: "the log that was opened there",
-      received: found === undefined ? "nothing" : "another file",
+    let found: Stats | undefined;
+    this.#guard(() => {
+      found = lstatSync(this.#path, { throwIfNoEntry: false });
     });
+    const same = found?.ino === this.#inode && found.dev === this.#device;
+    if (same && found?.size === this.#bytes) return;
+    const expected = same ? `the ${this.#bytes} bytes that were written` : "the log that was opened there";
+    const received = same ? `${found?.size} bytes` : found === undefined ? "nothing" : "another file";
+    const error = new ToolspanError("TOOLSPAN_RECEIPT_STORE", { path: this.#path, expected, received });
+    this.fail(error, true);
+    throw error;
   }
 
   /** Nobody waits for this: who has to know is told by `failed`. */

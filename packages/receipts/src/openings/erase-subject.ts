@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { kindOf, type ToolspanError, uuidv7 } from "@toolspan/core";
 import { LocalOutlet } from "../log/local-outlet.ts";
 import { syncFolder } from "../log/private-file.ts";
+import { DEFAULT_LIMITS } from "../log/segment-limits.ts";
 import { stateRoot } from "../log/state-root.ts";
 import { invalidOption, stateDirOf } from "../options.ts";
 import { OpeningFolder } from "./opening-folder.ts";
@@ -98,7 +99,13 @@ function empty(path: string): void {
 }
 
 async function writeErasure(root: string, openings: number, reason: string | null): Promise<string> {
-  const outlet = new LocalOutlet({ stateDir: root, scope: "process", addresses: "absolute", layers: "compact" });
+  const outlet = new LocalOutlet({
+    stateDir: root,
+    scope: "process",
+    addresses: "absolute",
+    layers: "compact",
+    limits: DEFAULT_LIMITS,
+  });
   try {
     return await outlet.erasure(openings, reason);
   } finally {
