@@ -349,9 +349,10 @@ describe("a request that is too large", () => {
     const { root, receipts, call, close } = recording();
     for (let i = 0; i < 20; i++) await call(i === 7 ? `long_${"x".repeat(20_000)}` : "add");
     await close();
-    const endpoint = await logsEndpoint(({ bytes }) => (bytes > 8000 ? { status: 413 } : undefined));
-    const report = await deliver(root, endpoint);
     const lines = linesOf(join(receipts, "session.jsonl"));
+    const limit = lines[8]?.length ?? 0;
+    const endpoint = await logsEndpoint(({ bytes }) => (bytes > limit ? { status: 413 } : undefined));
+    const report = await deliver(root, endpoint);
     expect([...linesByLog(endpoint.taken).values()]).toEqual([lines.filter((_, i) => i !== 8)]);
     expect(report).toMatchObject({ parked: 1, deadLetters: 1 });
     expect(readFileSync(join(folderOf(root, report), "dead-letters.jsonl"), "utf8")).toContain('"reason":"too_large"');

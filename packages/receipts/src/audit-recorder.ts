@@ -13,6 +13,7 @@ import {
   type Recorder,
   type RecorderReply,
 } from "@toolspan/core";
+import type { Forwarder, Undelivered } from "./deliver/forwarder.ts";
 import type { LayerForm } from "./fit-audit.ts";
 import type { FunctionOutlet } from "./function-outlet.ts";
 import type { LocalOutlet, WrittenReceipt } from "./log/local-outlet.ts";
@@ -33,6 +34,8 @@ export interface AuditRecorderOptions {
   readonly hasher: Hasher | undefined;
   /** Where openings of committed hashes are kept. */
   readonly openings: OpeningStore;
+  /** Delivers what the local logs hold; null where nobody asked for it. */
+  readonly forwarder: Forwarder | null;
   readonly flushTimeoutMs: number;
 }
 
@@ -51,6 +54,7 @@ export class AuditRecorder implements Recorder {
   readonly #tools = new ToolHashes();
   #meter: Meter = noopMeter;
   #forgetGauge: () => void = () => {};
+  #undelivered: Undelivered | null = null;
   /** Receipts under `best_effort` that wait for their openings. */
   readonly #waiting = new Set<Promise<void>>();
 
@@ -75,8 +79,14 @@ export class AuditRecorder implements Recorder {
     }
   }
 
+  /** What the endpoint had not answered for when `flush` or `close` last ended; null without one. */
+  get undelivered(): Undelivered | null {
+    return this.#undelivered;
+  }
+
   useMeter(meter: Meter): void {
     this.#meter = meter;
+    this.#options.forwarder?.useMeter(meter);
     // A counter born at its value has no rate.
     this.#count(this.#options.locals.length > 0 ? "durable" : "written", "ok", 0);
     this.#count("failed", "failed", 0);
@@ -99,13 +109,34 @@ export class AuditRecorder implements Recorder {
   }
 
   flush(): Promise<void> {
-    return this.#inTime("flush", (outlet) => outlet.flush());
+    return this.#thenDeliver(
+      () => this.#inTime("flush", (outlet) => outlet.flush()),
+      (forwarder, timeoutMs) => forwarder.flush(timeoutMs),
+    );
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#forgetGauge();
     this.#forgetGauge = () => {};
-    await this.#inTime("close", (outlet) => outlet.close());
+    return this.#thenDeliver(
+      () => this.#inTime("close", (outlet) => outlet.close()),
+      (forwarder, timeoutMs) => forwarder.close(timeoutMs),
+    );
+  }
+
+  /** Delivery has the time that the stores have left, also when one of them failed. */
+  async #thenDeliver(
+    act: () => Promise<void>,
+    deliver: (forwarder: Forwarder, timeoutMs: number) => Promise<Undelivered>,
+  ): Promise<void> {
+    const { forwarder, flushTimeoutMs } = this.#options;
+    if (forwarder === null) return act();
+    const started = performance.now();
+    try {
+      await act();
+    } finally {
+      this.#undelivered = await deliver(forwarder, Math.max(0, flushTimeoutMs - (performance.now() - started)));
+    }
   }
 
   /** Undefined when nothing was committed to; else resolves once everything that this receipt refers to is durable. */
@@ -132,7 +163,9 @@ export class AuditRecorder implements Recorder {
       await this.#mirror(first, outcome);
       this.#count(first === undefined ? "written" : "durable", "ok", 1);
       if (first === undefined) return { receipt: { level: "written" } };
-      return { receipt: { level: "durable", uri: first.uri, log: first.log } };
+      this.#options.forwarder?.wake();
+      const { uri, log } = first;
+      return { receipt: uri === null ? { level: "durable", log } : { level: "durable", uri, log } };
     } catch (error) {
       this.#count("failed", "failed", 1);
       return { receipt: { level: "failed" }, failure: { error } };
@@ -165,6 +198,7 @@ export class AuditRecorder implements Recorder {
       this.#mirror(first, outcome).catch((error: unknown) => this.#lose(1, error));
     }
     if (first === undefined) return { receipt: { level: this.#options.locals.length > 0 ? "failed" : "pending" } };
+    this.#options.forwarder?.wake();
     // For some milliseconds in memory only: that is less than written, and nothing may refer to it.
     return { receipt: { level: "pending", log: first.log } };
   }

@@ -4,6 +4,7 @@ export type { ReceiptPolicy } from "./audit-recorder.ts";
 export type { DeliveryCounts } from "./deliver/delivery.ts";
 export type { DeliveryOptions } from "./deliver/delivery-endpoint.ts";
 export { type ExportOptions, type ExportReport, exportReceipts } from "./deliver/export-receipts.ts";
+export type { Undelivered } from "./deliver/forwarder.ts";
 export type { RetryLimits } from "./deliver/retry-waits.ts";
 export type { Waiting } from "./deliver/spool.ts";
 export type { ReceiptFunction } from "./function-outlet.ts";
