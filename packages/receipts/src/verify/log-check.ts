@@ -13,6 +13,7 @@ import { HeadWatch } from "./head-watch.ts";
 import { judgeHeads } from "./judge-heads.ts";
 import { parseLine } from "./parse-line.ts";
 import { type Line, readLines } from "./read-lines.ts";
+import { Silences } from "./silences.ts";
 import type { Claim } from "./survey.ts";
 import type { Verdict } from "./verdicts.ts";
 
@@ -66,6 +67,7 @@ class LogCheck {
   readonly #watch: HeadWatch;
   readonly #blames: Blames;
   readonly #order: ChainOrder;
+  readonly #silences: Silences;
   readonly #tree = new MerkleTree();
   #lines = 0;
   /** The last leaf, which the tree does not have yet, so that it can be taken back. */
@@ -84,6 +86,7 @@ class LogCheck {
     this.#watch = new HeadWatch({ folder, label, log: log ?? "", origins, claims, anchors, checks, authors });
     this.#blames = new Blames(findings, this.#file);
     this.#order = new ChainOrder(log, checks, this.#blames);
+    this.#silences = new Silences(findings, this.#file);
   }
 
   take(line: Line, number: number): void {
@@ -95,7 +98,10 @@ class LogCheck {
     if (this.#closedAt !== null) this.#blames.add("AFTER_CLOSE", number, `line ${this.#closedAt} has closed the log`);
     if (problem !== null) this.#report(problem.verdict, number, problem.message);
     this.#order.place(chain, leaf, number, { leaf: this.#last, tree: this.#tree });
-    if (record !== null) this.#options.authors?.sees(record, number);
+    if (record !== null) {
+      this.#options.authors?.sees(record, number);
+      this.#silences.sees(record, number);
+    }
     if (record?.record === "receipt") this.#receipts++;
     this.#add(leaf);
     if (record === null) return;
@@ -124,7 +130,8 @@ class LogCheck {
     this.#decideLastLink();
     this.#checkTorn(tail, this.#lines, false);
     this.#watch.end();
-    const closed = this.#closedAt !== null;
+    // A writer may die between its closing line and the head over it; then a later log vouches for the line.
+    const closed = this.#closedAt !== null && !this.#recovered();
     judgeHeads(this.#watch, { file: this.#file, lines: this.#lines, closed, blamed: this.#blames.first }, findings);
     if (this.#lines === 0) findings.add("NO_LINES", this.#file, null, "it has no complete line");
     else this.#judgeEnd(tail, allowOpen);
@@ -163,12 +170,13 @@ class LogCheck {
     if (this.#closedAt !== null) {
       if (tail.length > 0)
         findings.add("AFTER_CLOSE", this.#file, this.#lines + 1, `${tail.length} bytes stand after the closing line`);
-      if (uncovered > 0 && !this.#excused(covered)) this.#beyond(covered, uncovered);
+      if (uncovered === 0 || this.#excused(covered)) return;
+      if (this.#recovered()) this.#nowVouched();
+      else this.#beyond(covered, uncovered);
       return;
     }
     if (this.#recovered() && (tail.length === 0 || this.#tornClaimed)) {
-      this.#vouched = true;
-      findings.add("RECOVERED", this.#file, null, `its writer died; a later log vouches for its ${this.#lines} lines`);
+      this.#nowVouched();
       return;
     }
     if (allowOpen !== null && uncovered <= allowOpen) {
@@ -179,6 +187,12 @@ class LogCheck {
     findings.add("UNCLOSED", this.#file, null, "it has no closing line");
     if (tail.length > 0) findings.add("TORN_TAIL", this.#file, this.#lines + 1, `${tail.length} bytes without an end`);
     if (uncovered > 0 && torn === null) this.#beyond(covered, uncovered);
+  }
+
+  #nowVouched(): void {
+    this.#vouched = true;
+    const message = `its writer died; a later log vouches for its ${this.#lines} lines`;
+    this.#options.findings.add("RECOVERED", this.#file, null, message);
   }
 
   #beyond(covered: number, uncovered: number): void {

@@ -43,6 +43,7 @@ export type Verdict =
   | "BEYOND_HEAD"
   | "UNKNOWN_RECORD"
   | "MISSING_SEGMENT"
+  | "GAP"
   | "UNFINISHED"
   | "UNREADABLE_SPANS"
   | "UNREADABLE_ANCHORS"
@@ -136,6 +137,11 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
   BEYOND_HEAD: fact(2, "integrity", "Lines stand beyond the last head: nothing covers the last of them."),
   UNKNOWN_RECORD: fact(2, "integrity", "A line holds a record, or a version of one, that this verifier does not know."),
   MISSING_SEGMENT: fact(2, "completeness", "A log names one before or after it that is not there."),
+  GAP: fact(
+    2,
+    "completeness",
+    "A log was silent for longer than its first line promises, and no heartbeat says why: lines may have been kept back.",
+  ),
   UNFINISHED: fact(
     2,
     "completeness",

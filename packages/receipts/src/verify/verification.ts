@@ -118,7 +118,11 @@ export class Verification {
         this.#findings,
       );
     }
-    this.#open = logs.filter(({ file, log }) => !this.#isAnchored(label(file), claimsOn(survey, file, log))).length;
+    const anchored = this.#answered(survey, logs, label, ({ closed, anchored }) => (closed ? anchored : 0));
+    this.#open = logs.filter(({ file }) => {
+      const seen = this.#seen.get(label(file));
+      return seen === undefined || (anchored.get(label(file)) ?? 0) < seen.lines;
+    }).length;
     await this.#checkSpans(scope, 0);
     this.#dispatches.endPass();
     for (let pass = 1; pass < this.#dispatches.passes; pass++) {
@@ -199,26 +203,40 @@ export class Verification {
     }
   }
 
-  /** Lines that no signed head covers, neither their own nor one over the line that vouches for them. */
+  /** Lines that no signed head answers for. */
   #checkSigned(survey: Survey, logs: readonly SurveyedLog[], label: (file: string) => string): void {
-    for (const { file, log } of logs) {
+    const answered = this.#answered(survey, logs, label, ({ signed }) => signed?.covered ?? 0);
+    for (const { file } of logs) {
       const seen = this.#seen.get(label(file));
       if (seen === undefined || seen.signed === null || seen.signed.told) continue;
+      if ((answered.get(label(file)) ?? 0) >= seen.lines - seen.openLines) continue;
       const { covered } = seen.signed;
-      if (covered >= seen.lines - seen.openLines) continue;
-      if (isVouched(seen, claimsOn(survey, file, log), (by) => this.#seen.get(by)?.signed?.covered ?? 0)) continue;
       const message =
         covered === 0 ? "no signed head covers it" : `signed heads cover ${covered} of ${seen.lines} lines`;
       this.#findings.add("UNSIGNED_LINES", label(file), covered + 1, message);
     }
   }
 
-  /** True when a head that was kept elsewhere covers all lines that the log will ever have. */
-  #isAnchored(file: string, claims: readonly Claim[]): boolean {
-    const seen = this.#seen.get(file);
-    if (seen === undefined) return false;
-    if (seen.closed) return seen.anchored === seen.lines;
-    return isVouched(seen, claims, (by) => this.#seen.get(by)?.anchored ?? 0);
+  /** How many lines of each log heads answer for: those they cover, or all of a dead writer's where one covers the line that vouches for them, or vouches for that line in turn. */
+  #answered(
+    survey: Survey,
+    logs: readonly SurveyedLog[],
+    label: (file: string) => string,
+    coveredOf: (seen: SeenLog) => number,
+  ): ReadonlyMap<string, number> {
+    const answered = new Map<string, number>();
+    const answeredOf = (file: string): number => {
+      const seen = this.#seen.get(file);
+      return answered.get(file) ?? (seen === undefined ? 0 : coveredOf(seen));
+    };
+    // What vouches for a log is newer than it.
+    for (const { file, log } of [...logs].reverse()) {
+      const seen = this.#seen.get(label(file));
+      if (seen === undefined) continue;
+      const vouched = isVouched(seen, claimsOn(survey, file, log), answeredOf);
+      answered.set(label(file), vouched ? seen.lines : coveredOf(seen));
+    }
+    return answered;
   }
 
   #take(record: LogRecord, log: number, file: string, line: number): void {
