@@ -6,6 +6,7 @@ import type { EraseCommandOptions } from "./audit/erase.ts";
 import type { KeysOptions } from "./audit/keys.ts";
 import type { ProveOptions } from "./audit/prove.ts";
 import type { VerifyCommandOptions } from "./audit/verify.ts";
+import type { ExportCommandOptions } from "./deliver/export.ts";
 import type { DemoOptions } from "./demo/demo.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { ReportCommandOptions } from "./report/report.ts";
@@ -50,6 +51,7 @@ export function makeProgram(console: Console, end: End): Command {
   addShow(program, console, end);
   addReport(program, console, end);
   addErase(program, console, end);
+  addExport(program, console, end);
   addStack(program, console, end);
   return program;
 }
@@ -208,6 +210,32 @@ function addErase(program: Command, console: Console, end: End): void {
     });
 }
 
+function addExport(program: Command, console: Console, end: End): void {
+  program
+    .command("export")
+    .description("deliver receipts and heads to an OTLP endpoint: each line as it stands, at least once, in order")
+    .argument("[dir]", "state folder (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)")
+    .option("--endpoint <url>", "OTLP/HTTP address, /v1/logs is added (default: TOOLSPAN_RECEIPTS_OTLP_ENDPOINT)")
+    .option("--header <key=value>", "sent with each request; may be given again", collected)
+    .option("--outside", "nobody on this host can change what arrived there: signed heads count as anchored")
+    .option("--follow", "go on until SIGINT or SIGTERM")
+    .option("--patience <seconds>", "give up when nothing was answered for so long (default: 60)", seconds)
+    .option("--dead-letters", "send what the endpoint has refused before, in place of what is new")
+    .option("--json", JSON_OPTION)
+    .addHelpText(
+      "after",
+      examples(
+        "toolspan export --endpoint http://collector:4319",
+        "toolspan export audit --endpoint https://audit.example.com --header authorization=… --outside --follow",
+        "toolspan export --dead-letters",
+      ),
+    )
+    .action(async (dir: string | undefined, options: ExportCommandOptions) => {
+      const { exportCommand } = await import("./deliver/export.ts");
+      end(await exportCommand(console, dir, options));
+    });
+}
+
 function addStack(program: Command, console: Console, end: End): void {
   program
     .command("stack")
@@ -226,6 +254,15 @@ function addStack(program: Command, console: Console, end: End): void {
 
 function examples(...lines: readonly string[]): string {
   return ["", "Examples:", ...lines.map((line) => `  ${line}`), EXIT_CODES].join("\n");
+}
+
+function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function seconds(text: string): number {
+  if (/^\d{1,6}(\.\d{1,3})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError("Expected a number of seconds, such as 30 or 0.5.");
 }
 
 function wholeNumber(text: string): number {

@@ -56,7 +56,7 @@ export class Courier {
     switch (answer.kind) {
       case "accepted":
         if (answer.warning !== null) {
-          const message = `${this.#endpoint.id}: accepted, with a warning: ${answer.warning.slice(0, 200)}`;
+          const message = `${this.#endpoint.id}: accepted, with a warning: ${printable(answer.warning)}`;
           diagnostics.report(SOURCE, "endpoint_warning", message);
         }
         await book.delivered(items);
@@ -114,4 +114,9 @@ export class Courier {
     const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
     this.#maxBytes = Math.max(1, Math.min(this.#maxBytes, Math.ceil(bytes / 2)));
   }
+}
+
+/** What an endpoint says may be anything; this is one line that no terminal obeys. */
+function printable(text: string): string {
+  return text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
 }
