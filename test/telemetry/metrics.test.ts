@@ -9,7 +9,8 @@ import {
   type ToolCallInput,
 } from "@toolspan/core";
 import { fixedClock } from "@toolspan/core/testing";
-import { withTelemetry } from "@toolspan/telemetry";
+import { withRedaction } from "@toolspan/middleware/with-redaction";
+import { telemetryLost, withTelemetry } from "@toolspan/telemetry";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type OtelSdk, startOtelSdk } from "../support/otel-sdk.ts";
 
@@ -243,3 +244,19 @@ function recordersMeter(telemetry: ToolCaller): Meter {
   if (given === undefined) throw new Error("metrics.test: the recorder got no meter");
   return given;
 }
+
+test("content that was cut or masked is counted, and is no loss", async () => {
+  const masked = withRedaction(({ phase, args }) => (phase === "in" && args === "pw" ? { args: "***" } : {}));
+  const dispatch = createDispatcher([
+    withTelemetry({ sink: "otel", captureContent: true, maxContentBytes: 64 }),
+    masked,
+  ]);
+  const before = telemetryLost();
+  await dispatch({ ...call, toolArgs: { text: "x".repeat(1000) } }, () => "y".repeat(1000));
+  await dispatch({ ...call, toolArgs: "pw" }, () => 1);
+  expect(await counts("toolspan.telemetry.altered")).toEqual([
+    ["content truncated", 2],
+    ["content masked", 1],
+  ]);
+  expect(telemetryLost()).toEqual(before);
+});

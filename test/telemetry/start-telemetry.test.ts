@@ -275,7 +275,8 @@ test("a refused request is counted and said once, and is no success", async () =
   }
   expect(lost("spans rejected") - before).toBe(6);
   expect(await telemetry?.shutdown()).toMatchObject({ lost: 6 });
-  expect(kinds()).toEqual(["telemetry.otlp rejected"]);
+  expect(kinds()).toEqual(["telemetry.otlp rejected", "telemetry.start lost"]);
+  expect(said.at(-1)?.message).toBe("telemetry lost since its start: 6 spans rejected");
 });
 
 test("what a partial success refuses is counted", async () => {

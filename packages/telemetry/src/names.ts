@@ -45,4 +45,5 @@ export const EVENT_SCOPE_VIOLATION = "tool_call.scope_violation";
 export const METRIC_TOOL_CALLS = "toolspan.tool_calls";
 export const METRIC_ACTIVE = "toolspan.tool_calls.active";
 export const METRIC_LAYER_DURATION = "toolspan.layer.duration";
+export const METRIC_ALTERED = "toolspan.telemetry.altered";
 export const METRIC_LOST = "toolspan.telemetry.lost";

@@ -18,11 +18,14 @@ export function capturesContent(env: Environment): boolean {
 export class ContentAttributes {
   readonly #span: Span;
   readonly #maxBytes: number;
+  readonly #onCut: () => void;
   readonly #truncated: string[] = [];
 
-  constructor(span: Span, maxBytes: number) {
+  /** @param onCut Called once for each attribute that was cut. */
+  constructor(span: Span, maxBytes: number, onCut: () => void) {
     this.#span = span;
     this.#maxBytes = maxBytes;
+    this.#onCut = onCut;
   }
 
   /** Sets `name` to the JSON of `value`, and `sizeName` to its full size in bytes. */
@@ -42,6 +45,7 @@ export class ContentAttributes {
 
   #wasCut(name: string): void {
     this.#truncated.push(name);
+    this.#onCut();
     this.#span.setAttribute(ATTR_TRUNCATED, [...this.#truncated]);
   }
 }

@@ -1,6 +1,6 @@
 /** Every metric that exists: kind, unit, description, buckets. Boards, alerts and the metrics page are checked against it. */
 
-import { METRIC_ACTIVE, METRIC_LAYER_DURATION, METRIC_LOST, METRIC_TOOL_CALLS } from "../names.ts";
+import { METRIC_ACTIVE, METRIC_ALTERED, METRIC_LAYER_DURATION, METRIC_LOST, METRIC_TOOL_CALLS } from "../names.ts";
 import {
   BUCKETS_AGENT,
   BUCKETS_CALLS,
@@ -48,6 +48,7 @@ export const DEFINITIONS: Readonly<Record<string, MetricDefinition>> = {
   [METRIC_TOOL_CALLS]: counter("{call}", "Tool calls by tool and status"),
   [METRIC_ACTIVE]: { kind: "updown", unit: "{call}", description: "Tool calls under way" },
   [METRIC_LAYER_DURATION]: seconds("Time spent in a layer itself", BUCKETS_OPERATION),
+  [METRIC_ALTERED]: counter("{item}", "Content that was recorded cut or masked, by reason"),
   [METRIC_LOST]: counter("{item}", "Telemetry that did not arrive, by signal and reason"),
   "toolspan.receipts.records": counter("{record}", "Receipt records by level and outcome"),
   "toolspan.receipts.durable.duration": seconds("Time until a receipt is durable", BUCKETS_OPERATION),

@@ -2,7 +2,7 @@
 
 import type { Attributes } from "@opentelemetry/api";
 import type { ObservedOutcome, ToolCall } from "@toolspan/core";
-import { ATTR_STATUS, METRIC_ACTIVE, METRIC_LAYER_DURATION, METRIC_TOOL_CALLS } from "../names.ts";
+import { ATTR_STATUS, METRIC_ACTIVE, METRIC_ALTERED, METRIC_LAYER_DURATION, METRIC_TOOL_CALLS } from "../names.ts";
 import {
   ATTR_ERROR_TYPE,
   ATTR_GEN_AI_AGENT_NAME,
@@ -18,6 +18,9 @@ import type { Instruments } from "./instruments.ts";
 const ZEROED = ["ok", "error", "exception"] as const;
 const MAX_ZEROED = 1000;
 
+/** What `withRedaction` reports where it has masked something. */
+const MASKED = "redacted";
+
 const zeroed = new WeakMap<Instruments, Set<string>>();
 
 /** Makes the series of a tool, called by that agent if one is given, at 0; later calls for the same do nothing. */
@@ -32,6 +35,11 @@ export function zeroCalls(instruments: Instruments, tool: string, agentName?: st
   if (done.has(key) || done.size >= MAX_ZEROED) return;
   done.add(key);
   for (const status of ZEROED) instruments.add(METRIC_TOOL_CALLS, 0, { ...labels, [ATTR_STATUS]: status });
+}
+
+/** Counts a content attribute that was cut to its budget. */
+export function countTruncated(instruments: Instruments | null): void {
+  instruments?.add(METRIC_ALTERED, 1, { signal: "content", reason: "truncated" });
 }
 
 export function countStart(instruments: Instruments, call: ToolCall): void {
@@ -61,6 +69,7 @@ export function countEnd(instruments: Instruments, outcome: ObservedOutcome): vo
       "toolspan.layer.status": toWord(run.status),
       "toolspan.layer.short_circuited": run.shortCircuited,
     });
+    if (run.status === MASKED) instruments.add(METRIC_ALTERED, 1, { signal: "content", reason: "masked" });
   }
 }
 

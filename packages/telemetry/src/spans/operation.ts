@@ -10,6 +10,7 @@ import {
   type RunInfo,
 } from "@toolspan/core";
 import { ContentAttributes } from "../content/capture.ts";
+import { countTruncated } from "../metrics/dispatch-metrics.ts";
 import { type Instruments, instrumentsOf } from "../metrics/instruments.ts";
 import { ATTR_ITERATION, ATTR_MODEL_CALLS, ATTR_RUN_ID, ATTR_TOOL_CALLS } from "../names.ts";
 import type { TelemetrySetup } from "../observer/telemetry-setup.ts";
@@ -139,7 +140,7 @@ function start<T>(live: LiveSpan | null, fn: (report: Report) => Promise<T>, rep
 
 function endSpan(
   live: LiveSpan,
-  { captureContent, maxContentBytes }: TelemetrySetup,
+  { captureContent, maxContentBytes, meterProvider }: TelemetrySetup,
   { inputMessages }: Operation,
   said: OperationReport,
   endedAt: Reading,
@@ -147,7 +148,7 @@ function endSpan(
 ): void {
   if (captureContent) {
     live.set((span) => {
-      const content = new ContentAttributes(span, maxContentBytes);
+      const content = new ContentAttributes(span, maxContentBytes, () => countTruncated(instrumentsOf(meterProvider)));
       const given = inputMessages?.();
       if (given !== undefined) content.set(ATTR_GEN_AI_INPUT_MESSAGES, given);
       if (said.outputMessages !== undefined) content.set(ATTR_GEN_AI_OUTPUT_MESSAGES, said.outputMessages);

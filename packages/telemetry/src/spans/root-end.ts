@@ -4,6 +4,8 @@ import type { Attributes, Span } from "@opentelemetry/api";
 import { CAUSE, type ObservedOutcome } from "@toolspan/core";
 import { ContentAttributes, cutText } from "../content/capture.ts";
 import { tryTo } from "../content/plain-value.ts";
+import { countTruncated } from "../metrics/dispatch-metrics.ts";
+import { instrumentsOf } from "../metrics/instruments.ts";
 import {
   ATTR_ARGS_SIZE,
   ATTR_RESULT_HASH,
@@ -47,7 +49,9 @@ export function describeEnd(root: LiveSpan, outcome: ObservedOutcome, setup: Tel
   }
   root.event(EVENT_RESULT_RETURNED, { [ATTR_STATUS]: result.status }, endedAt);
   if (finalErrorType !== undefined) root.fail(finalErrorType, error);
-  if (captureContent) root.set((span) => putContent(new ContentAttributes(span, maxContentBytes), span, outcome));
+  if (!captureContent) return;
+  const onCut = (): void => countTruncated(instrumentsOf(setup.meterProvider));
+  root.set((span) => putContent(new ContentAttributes(span, maxContentBytes, onCut), span, outcome));
 }
 
 function putContent(content: ContentAttributes, span: Span, outcome: ObservedOutcome): void {

@@ -1,6 +1,7 @@
 /** What `startTelemetry` has started: providers, sinks and their end. */
 
 import { type MeterProvider, metrics, type TracerProvider } from "@opentelemetry/api";
+import { diagnostics } from "@toolspan/core";
 import { withDeadline } from "../deadline.ts";
 import { SCOPE_VERSION } from "../names.ts";
 import type { OtlpMetricExporter } from "../otlp/otlp-metric-exporter.ts";
@@ -40,7 +41,7 @@ export class StartedTelemetry implements Telemetry {
   readonly #exporter: OtlpMetricExporter | undefined;
   readonly #unhook: () => void;
   readonly #undo: readonly (() => void)[];
-  readonly #lostBefore = totalLost();
+  readonly #lostBefore = telemetryLost();
   #endTimeoutMs: number;
   #ending: Promise<TelemetryReport> | undefined;
 
@@ -131,7 +132,18 @@ export class StartedTelemetry implements Telemetry {
     this.#exporter?.abort();
     await this.#exporter?.forceFlush();
     for (const undo of this.#undo) undo();
+    this.#sayLost();
     return this.#report(outcome === "done" && totalLost() === lost);
+  }
+
+  /** The last line: how much, by signal and reason. */
+  #sayLost(): void {
+    const lost = [...telemetryLost()].flatMap(([what, count]) => {
+      const since = count - (this.#lostBefore.get(what) ?? 0);
+      return since > 0 ? [`${since} ${what}`] : [];
+    });
+    if (lost.length > 0)
+      diagnostics.report("telemetry.start", "lost", `telemetry lost since its start: ${lost.join(", ")}`);
   }
 
   #exit(): void {
@@ -140,10 +152,14 @@ export class StartedTelemetry implements Telemetry {
   }
 
   #report(complete: boolean): TelemetryReport {
-    return { complete, lost: totalLost() - this.#lostBefore };
+    return { complete, lost: totalLost() - sum(this.#lostBefore) };
   }
 }
 
 function totalLost(): number {
-  return [...telemetryLost().values()].reduce((sum, count) => sum + count, 0);
+  return sum(telemetryLost());
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((total, count) => total + count, 0);
 }
