@@ -118,10 +118,11 @@ export class Verification {
         this.#findings,
       );
     }
-    const anchored = this.#answered(survey, logs, label, ({ closed, anchored }) => (closed ? anchored : 0));
+    const answered = this.#answered(survey, logs, label, ({ anchored }) => anchored);
     this.#open = logs.filter(({ file }) => {
       const seen = this.#seen.get(label(file));
-      return seen === undefined || (anchored.get(label(file)) ?? 0) < seen.lines;
+      const ended = seen?.closed === true || seen?.recovered === true;
+      return !ended || (answered.get(label(file)) ?? 0) < seen.lines;
     }).length;
     await this.#checkSpans(scope, 0);
     this.#dispatches.endPass();
