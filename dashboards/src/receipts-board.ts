@@ -126,7 +126,7 @@ function graphs() {
       queries: quantiles,
     }),
     graph({
-      title: "Unsealed",
+      title: "Unsealed by process",
       description: "Lines beyond the last head, by process.",
       unit: "short",
       width: 12,
@@ -138,7 +138,7 @@ function graphs() {
       ],
     }),
     graph({
-      title: "Spool",
+      title: "Spool by process",
       description: "Bytes that no endpoint has acknowledged, by process.",
       unit: "bytes",
       width: 12,
@@ -150,7 +150,7 @@ function graphs() {
       ],
     }),
     graph({
-      title: "Oldest in spool",
+      title: "Oldest in spool by process",
       description: "Age of the oldest line that waits for delivery, by process.",
       unit: "s",
       width: 12,

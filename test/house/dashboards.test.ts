@@ -96,7 +96,8 @@ describe.each(files)("%s", (file) => {
     }
   });
 
-  test("says of each panel what it shows", () => {
+  test("says of each panel what it shows, under a title of its own", () => {
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
     for (const { title, description } of panels) expect(description, title).toMatch(/^[A-Zp].+\.$/);
   });
 
