@@ -6,6 +6,7 @@ export const PUBLISHED_CHECKSUMS: ReadonlyMap<number, string> = new Map([
   [1_000, "be18b62b6f69cdab33a7e0dae0d9cfa869fda80ddc712221570f9f40a5878687"],
   [10_000, "b9f7a8e75ef22a835685a52ccba7f7d6bdc99e34b010992cbc5864cd12be6892"],
   [100_000, "22776e6d4b49fa294a0d0f349268e5c28808fe7e0cb2bcbe28f63894e494d4c7"],
+  [1_000_000, "49415fee2c56c77864931bd3624faad425c3c577d6d74e89a83bc725506dad16"],
 ]);
 
 /** @param edges IEEE 754 bits of what the sequence opens with. */
@@ -26,9 +27,10 @@ export function doubleOf(hex: string): number {
   return Buffer.from(hex.padStart(16, "0"), "hex").readDoubleBE();
 }
 
+const eight = Buffer.alloc(8);
+
 /** The bits as the published lines have them: lower case, no leading zeros. */
 export function hexOf(double: number): string {
-  const bytes = Buffer.alloc(8);
-  bytes.writeDoubleBE(double);
-  return bytes.readBigUInt64BE().toString(16);
+  eight.writeDoubleBE(double);
+  return eight.toString("hex").replace(/^0{1,15}/, "");
 }

@@ -11,15 +11,21 @@ describe("RFC 8785", () => {
     expect(failedVectors((value) => canonicalJson(value))).toEqual([]);
   });
 
-  test("the texts of the first 100,000 numbers of the published sequence have the published checksums", () => {
+  test("the texts of the first million numbers of the published sequence have the published checksums", {
+    timeout: 60_000,
+  }, () => {
     const hash = createHash("sha256");
     const found = new Map<number, string>();
     let lines = 0;
+    let block = "";
     for (const double of numberSequence(NUMBER_EDGES)) {
-      hash.update(`${hexOf(double)},${canonicalJson(double)}\n`);
+      block += `${hexOf(double)},${canonicalJson(double)}\n`;
       lines += 1;
+      if (lines % 1000 > 0) continue;
+      hash.update(block);
+      block = "";
       if (PUBLISHED_CHECKSUMS.has(lines)) found.set(lines, hash.copy().digest("hex"));
-      if (lines === 100_000) break;
+      if (lines === 1_000_000) break;
     }
     expect(found).toEqual(PUBLISHED_CHECKSUMS);
   });
