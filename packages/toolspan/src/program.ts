@@ -213,9 +213,24 @@ function addErase(program: Command, console: Console, end: End): void {
 function addExport(program: Command, console: Console, end: End): void {
   program
     .command("export")
-    .description("deliver receipts and heads to an OTLP endpoint: each line as it stands, at least once, in order")
-    .argument("[dir]", "state folder (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)")
-    .option("--endpoint <url>", "OTLP/HTTP address, /v1/logs is added (default: TOOLSPAN_RECEIPTS_OTLP_ENDPOINT)")
+    .description(
+      "deliver receipts and heads, or spans, to an OTLP endpoint: each line as it stands, at least once, in order",
+    )
+    .argument(
+      "[dir]",
+      "state folder, with --spans also a file of spans (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)",
+    )
+    .option(
+      "--endpoint <url>",
+      "OTLP/HTTP address, /v1/logs or /v1/traces is added (default: TOOLSPAN_RECEIPTS_OTLP_ENDPOINT, for spans OTEL_EXPORTER_OTLP_ENDPOINT)",
+    )
+    .addOption(
+      new Option("--spans", "replay the folder's spans, in place of its receipts").conflicts([
+        "outside",
+        "follow",
+        "deadLetters",
+      ]),
+    )
     .option("--header <key=value>", "sent with each request; may be given again", collected)
     .option("--outside", "nobody on this host can change what arrived there: signed heads count as anchored")
     .option("--follow", "go on until SIGINT or SIGTERM")
@@ -228,9 +243,14 @@ function addExport(program: Command, console: Console, end: End): void {
         "toolspan export --endpoint http://collector:4319",
         "toolspan export audit --endpoint https://audit.example.com --header authorization=… --outside --follow",
         "toolspan export --dead-letters",
+        "toolspan export audit --spans --endpoint http://collector:4318",
       ),
     )
     .action(async (dir: string | undefined, options: ExportCommandOptions) => {
+      if (options.spans) {
+        const { replaySpans } = await import("./deliver/replay-spans.ts");
+        return end(await replaySpans(console, dir, options));
+      }
       const { exportCommand } = await import("./deliver/export.ts");
       end(await exportCommand(console, dir, options));
     });

@@ -7,6 +7,7 @@ import { isFolder } from "../files/files.ts";
 import type { Console } from "../terminal/console.ts";
 import { counted } from "../terminal/quantity.ts";
 import { terminalText } from "../terminal/terminal-text.ts";
+import { headersOf } from "./headers.ts";
 
 export interface ExportCommandOptions {
   readonly endpoint?: string;
@@ -14,6 +15,8 @@ export interface ExportCommandOptions {
   readonly outside?: true;
   readonly follow?: true;
   readonly deadLetters?: true;
+  /** Replays spans in place of receipts. */
+  readonly spans?: true;
   /** Seconds without an answer after which it gives up. */
   readonly patience?: number;
   readonly json?: true;
@@ -58,17 +61,6 @@ function receiptOptions(options: ExportCommandOptions): ExportOptions {
     follow,
     deadLetters,
   };
-}
-
-/** `key=value`, each; what stands in them is never printed. */
-function headersOf(pairs: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf("=");
-      if (at < 1) throw new CommandError("--header: expected key=value, received a text without key or =");
-      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
-    }),
-  );
 }
 
 function exitCodeOf({ parked, left, heldBy }: ExportReport): ExitCode {

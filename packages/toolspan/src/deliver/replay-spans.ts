@@ -1,0 +1,137 @@
+/** `export --spans`: sends the span files of a state folder to an OTLP endpoint, line by line, as they stand. */
+
+import { join } from "node:path";
+import { stateRoot } from "@toolspan/receipts";
+import { type TraceClient, traceClient } from "@toolspan/telemetry/node";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { isFolder, isRegularFile, jsonlFiles } from "../files/files.ts";
+import { readLines } from "../files/read-lines.ts";
+import { spansOfLine } from "../show/trace-span.ts";
+import type { Console } from "../terminal/console.ts";
+import { counted } from "../terminal/quantity.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
+import type { ExportCommandOptions } from "./export.ts";
+import { headersOf } from "./headers.ts";
+
+const DEFAULT_PATIENCE_SECONDS = 60;
+
+/** What became of the spans; the fields of `--json`. */
+interface ReplayReport {
+  readonly url: string;
+  files: number;
+  /** Requests that were taken: one a line. */
+  requests: number;
+  spans: number;
+  /** Spans of requests that were refused whole or in part. */
+  refused: number;
+  /** Spans that were not sent, since the endpoint stayed away. */
+  left: number;
+  /** Lines that hold no request of spans; a torn last line is a note, not one of these. */
+  unreadable: number;
+  /** Each with file and line. */
+  readonly notes: string[];
+}
+
+/**
+ * Replays spans: ids, times and attribute types are those of the file, byte for byte. The same spans may be sent again; a
+ * trace store keeps one of each id.
+ *
+ * @returns 0 when the endpoint has every span, 1 when it refused some or a line was unreadable, 2 when it stayed away.
+ * @throws CommandError where there is no such folder or file, or no endpoint is named.
+ */
+export async function replaySpans(
+  console: Console,
+  path: string | undefined,
+  options: ExportCommandOptions,
+): Promise<ExitCode> {
+  const files = await filesOf(path);
+  const client = clientOf(options);
+  const report: ReplayReport = {
+    url: client.url,
+    files: files.length,
+    requests: 0,
+    spans: 0,
+    refused: 0,
+    left: 0,
+    unreadable: 0,
+    notes: [],
+  };
+  try {
+    for (const file of files) await replayFile(file, client, report);
+  } finally {
+    client.close();
+  }
+  if (options.json) console.out.write(`${JSON.stringify(report)}\n`);
+  else for (const line of linesOf(report)) console.out.write(`${terminalText(line)}\n`);
+  if (report.left > 0) return EXIT.unknown;
+  return report.refused + report.unreadable > 0 ? EXIT.failed : EXIT.ok;
+}
+
+async function filesOf(path: string | undefined): Promise<readonly string[]> {
+  if (path !== undefined && (await isRegularFile(path))) return [path];
+  const folder = stateRoot(path);
+  if (!(await isFolder(folder))) throw new CommandError(`${folder}: no such file or folder`);
+  return jsonlFiles(join(folder, "spans"));
+}
+
+function clientOf({ endpoint, header, patience = DEFAULT_PATIENCE_SECONDS }: ExportCommandOptions): TraceClient {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT } = process.env;
+  if ((endpoint ?? OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? OTEL_EXPORTER_OTLP_ENDPOINT ?? "") === "") {
+    throw new CommandError("export: no endpoint is named; give --endpoint <url> or set OTEL_EXPORTER_OTLP_ENDPOINT");
+  }
+  if (endpoint !== undefined && !(/^https?:/.test(endpoint) && URL.canParse(endpoint))) {
+    throw new CommandError("export: --endpoint: expected an http or https address");
+  }
+  return traceClient({
+    ...(endpoint === undefined ? {} : { endpoint }),
+    headers: headersOf(header ?? []),
+    retryMs: patience * 1000,
+  });
+}
+
+async function replayFile(file: string, client: TraceClient, report: ReplayReport): Promise<void> {
+  for await (const { number, text, ended } of readLines(file)) {
+    const spans = spansOfLine(text)?.length;
+    if (spans === undefined) {
+      if (ended) report.unreadable += 1;
+      const what = ended ? "no request of spans" : "torn; its writer was stopped in mid-line, or is still writing";
+      report.notes.push(`${file}:${number}: ${what}`);
+    } else if (report.left > 0) {
+      // Nobody answered for as long as patience goes: what follows is counted, not tried.
+      report.left += spans;
+    } else await replayLine(`${file}:${number}`, text, spans, client, report);
+  }
+}
+
+async function replayLine(
+  place: string,
+  text: string,
+  spans: number,
+  client: TraceClient,
+  report: ReplayReport,
+): Promise<void> {
+  const answer = await client.send(text);
+  if (answer.sent) {
+    report.requests += 1;
+    report.spans += spans - answer.rejected;
+    report.refused += answer.rejected;
+    if (answer.rejected > 0) report.notes.push(`${place}: ${counted(answer.rejected, "span")} of ${spans} refused`);
+  } else if (answer.reason === "rejected" && !/50[234]|429/.test(answer.detail)) {
+    report.refused += spans;
+    report.notes.push(`${place}: refused (${answer.detail})`);
+  } else {
+    report.left += spans;
+    report.notes.push(`${place}: not delivered (${answer.reason}, ${answer.detail})`);
+  }
+}
+
+function linesOf({ url, files, requests, spans, refused, left, unreadable, notes }: ReplayReport): readonly string[] {
+  return [
+    `${counted(spans, "span")} in ${counted(requests, "request")} from ${counted(files, "file")} sent to ${url}`,
+    ...(refused > 0 ? [`${counted(refused, "span")} refused`] : []),
+    ...(left > 0 ? [`${counted(left, "span")} not delivered: the endpoint stayed away`] : []),
+    ...(unreadable > 0 ? [`${counted(unreadable, "line")} unreadable`] : []),
+    ...notes.map((note) => `note: ${note}`),
+  ];
+}
