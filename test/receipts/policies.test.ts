@@ -45,6 +45,13 @@ function breakLog(receipts: string): void {
   for (const other of opened) if (other !== fd) closeSync(other);
 }
 
+/** Makes every write fail from now on: the only log leads to something read-only, and no other one can be made. */
+function breakStore(receipts: string): void {
+  breakLog(receipts);
+  renameSync(receipts, `${receipts}.away`);
+  writeFileSync(receipts, "");
+}
+
 /** An observer that measures. */
 function observerWith(meter: Meter): ToolCaller {
   return observerCaller({ ...recordingObserver().caller[OBSERVER], meter });
@@ -105,8 +112,7 @@ describe("required", () => {
     for (let i = 0; i < 20; i++) expect(there((await recorded.call()).audit?.receipt_uri)).toBe(true);
     spoil(recorded);
     const caught = await recorded.call();
-    expect(caught).toMatchObject({ errorCategory: "receipt_failed", executed: true });
-    expect(caught.audit?.receipt_uri).toBeUndefined();
+    expect([caught.status, there(caught.audit?.receipt_uri)]).toEqual(["ok", true]);
     const many = await Promise.all(Array.from({ length: 20 }, () => recorded.call()));
     for (const { status, audit } of many) expect([status, there(audit?.receipt_uri)]).toEqual(["ok", true]);
     await recorded.close();
@@ -116,7 +122,7 @@ describe("required", () => {
   test("a failing store withholds the result, keeps it, and says that the tool has run", async () => {
     const recorded = recording();
     await recorded.call();
-    breakLog(recorded.receipts);
+    breakStore(recorded.receipts);
     const result = await recorded.call();
     expect(result).toMatchObject({
       ok: false,
@@ -126,8 +132,23 @@ describe("required", () => {
       original: { ok: true, status: "ok", result: { count: 2 } },
     });
     expect(result.audit?.receipt_uri).toBeUndefined();
-    expect((result[CAUSE] as NodeJS.ErrnoException).code).toBe("EBADF");
+    expect((result[CAUSE] as NodeJS.ErrnoException).code).toBe("ENOTDIR");
     await recorded.close();
+  });
+
+  test("a log that fails under calls is left alone: each of them is written once more, to a new log, under its dispatch id", async () => {
+    const recorded = recording();
+    await recorded.call();
+    breakLog(recorded.receipts);
+    const results = await Promise.all(Array.from({ length: 20 }, () => recorded.call()));
+    const uris = results.map(({ audit }) => audit?.receipt_uri);
+    expect(uris.filter((uri) => uri?.includes("session.2.jsonl#") !== true)).toEqual([]);
+    await recorded.close();
+    const kept = recordsOf(join(recorded.receipts, "session.2.jsonl")).flatMap((record) =>
+      record.record === "receipt" ? [[record.audit?.receipt_uri, `#${record.dispatch_id}`]] : [],
+    );
+    expect(kept.toSorted()).toEqual(uris.map((uri) => [uri, new URL(uri as string).hash]).toSorted());
+    expect(await verifyLog(recorded.root, { strict: true })).toMatchObject({ exitCode: 0, counts: { receipts: 21 } });
   });
 
   test("after a failure a new log takes over and vouches for what the lost one holds", async () => {
@@ -135,12 +156,12 @@ describe("required", () => {
     await recorded.call();
     breakLog(recorded.receipts);
     await recorded.call();
-    expect((await recorded.call()).audit?.receipt_uri).toContain("session.2.jsonl#");
+    await recorded.call();
     await recorded.close();
     const [opening, recovery] = recordsOf(join(recorded.receipts, "session.2.jsonl"));
     expect(opening).toMatchObject({ previous: { file: "session.jsonl", lines: 2, state: "crashed" } });
     expect(recovery).toMatchObject({ record: "recovery", lines: 2 });
-    expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, counts: { receipts: 2 } });
+    expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, counts: { receipts: 3 } });
   });
 
   test("a folder that is gone is made again; a file in its place fails the call with the store's error until it is away", async () => {
@@ -203,7 +224,7 @@ describe("best_effort", () => {
     const recorded = recording({ policy: "best_effort" }, [observerWith(meter)]);
     expect((await recorded.call()).status).toBe("ok");
     await recorded.dispatch.flush();
-    breakLog(recorded.receipts);
+    breakStore(recorded.receipts);
     expect((await recorded.call()).status).toBe("ok");
     expect((await recorded.call()).status).toBe("ok");
     await expect(recorded.dispatch.flush()).rejects.toMatchObject({ code: "EBADF" });
@@ -212,6 +233,23 @@ describe("best_effort", () => {
     expect(counts.get("toolspan.receipts.records written ok")).toBe(1);
     expect(counts.get("toolspan.receipts.records failed failed")).toBe(2);
     await recorded.close();
+  });
+
+  test("receipts of a log that fails are written once more, to a new log, and counted once", async () => {
+    const { meter, counts } = measuring();
+    const recorded = recording({ policy: "best_effort" }, [observerWith(meter)]);
+    await recorded.call();
+    await recorded.dispatch.flush();
+    breakLog(recorded.receipts);
+    for (let i = 0; i < 200; i++) await recorded.call();
+    await recorded.dispatch.flush();
+    expect(recordsOf(join(recorded.receipts, "session.2.jsonl")).filter((r) => r.record === "receipt")).toHaveLength(
+      200,
+    );
+    expect(counts.get("toolspan.receipts.records written ok")).toBe(201);
+    expect(counts.get("toolspan.receipts.records failed failed") ?? 0).toBe(0);
+    await recorded.close();
+    expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, counts: { receipts: 201 } });
   });
 
   test("a function that throws or rejects fails no call", async () => {
@@ -243,7 +281,7 @@ describe("deferred receipts", () => {
       "segment_open",
       "receipt",
     ]);
-    breakLog(join(root, "receipts"));
+    breakStore(join(root, "receipts"));
     expect(await call()).toMatchObject({ ok: true, status: "ok" });
     await expect(dispatch.drain()).rejects.toThrow();
     await dispatch.close();
@@ -274,10 +312,24 @@ describe("intent_first", () => {
     expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, counts: { intents: 2, receipts: 1 } });
   });
 
-  test("an intent that cannot be written keeps the handler from running", async () => {
+  test("an intent whose log fails is written once more, to a new log, before the handler starts", async () => {
     const recorded = recording({ policy: "intent_first" });
     await recorded.call();
     breakLog(recorded.receipts);
+    let seen: readonly string[] = [];
+    await recorded.call("add", "session", () => {
+      seen = recordsOf(join(recorded.receipts, "session.2.jsonl")).map(({ record }) => record);
+      return 1;
+    });
+    expect(seen).toEqual(["segment_open", "recovery", "intent"]);
+    await recorded.close();
+    expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, counts: { intents: 2, receipts: 2 } });
+  });
+
+  test("an intent that cannot be written keeps the handler from running", async () => {
+    const recorded = recording({ policy: "intent_first" });
+    await recorded.call();
+    breakStore(recorded.receipts);
     let ran = false;
     const result = await recorded.call("add", "session", () => {
       ran = true;
@@ -432,7 +484,7 @@ describe("metrics", () => {
     expect(gauges.get("toolspan.receipts.unsealed")?.()).toBe(4);
     await recorded.dispatch.flush();
     expect(gauges.get("toolspan.receipts.unsealed")?.()).toBe(0);
-    breakLog(recorded.receipts);
+    breakStore(recorded.receipts);
     await recorded.call();
     expect(counts.get("toolspan.receipts.records failed failed")).toBe(1);
     await recorded.close();

@@ -16,7 +16,8 @@ import {
 import type { Forwarder, Undelivered } from "./deliver/forwarder.ts";
 import type { LayerForm } from "./fit-audit.ts";
 import type { FunctionOutlet } from "./function-outlet.ts";
-import type { LocalOutlet, WrittenReceipt } from "./log/local-outlet.ts";
+import type { LocalOutlet } from "./log/local-outlet.ts";
+import type { WrittenReceipt } from "./log/written-receipt.ts";
 import type { OpeningStore } from "./openings/opening-store.ts";
 import { receiptLine } from "./receipt-line.ts";
 import type { ToolCallReceipt } from "./records/receipt.ts";
@@ -165,7 +166,8 @@ export class AuditRecorder implements Recorder {
       if (first === undefined) return { receipt: { level: "written" } };
       this.#options.forwarder?.wake();
       const { uri, log } = first;
-      return { receipt: uri === null ? { level: "durable", log } : { level: "durable", uri, log } };
+      const attach = this.#options.locals[0]?.attach === true;
+      return { receipt: attach ? { level: "durable", uri, log } : { level: "durable", log } };
     } catch (error) {
       this.#count("failed", "failed", 1);
       return { receipt: { level: "failed" }, failure: { error } };
@@ -188,7 +190,7 @@ export class AuditRecorder implements Recorder {
     let first: WrittenReceipt | undefined;
     for (const local of this.#options.locals) {
       try {
-        const written = local.write(outcome);
+        const written = local.write(outcome, true);
         first ??= written;
       } catch (error) {
         this.#lose(1, error);

@@ -3,6 +3,8 @@
 import { createHash } from "node:crypto";
 
 const ENDING = ".jsonl";
+/** What is put behind the name of a closed log that was compressed. */
+const COMPRESSED = ".gz";
 const MAX_STEM = 120;
 const SAFE = /[A-Za-z0-9-]/;
 /** Names that Windows keeps for devices. */
@@ -40,9 +42,23 @@ export function fileNameOf(stem: string, number: number): string {
   return number === 1 ? stem + ENDING : `${stem}.${number}${ENDING}`;
 }
 
-/** Takes a log's name apart; null for a name that no writer gives. */
+/** The name that a log has, or had before it was compressed. */
+export function plainName(name: string): string {
+  return name.endsWith(COMPRESSED) ? name.slice(0, -COMPRESSED.length) : name;
+}
+
+export function isCompressed(name: string): boolean {
+  return name.endsWith(COMPRESSED);
+}
+
+/** True for names of logs, compressed ones too. */
+export function isLogName(name: string): boolean {
+  return plainName(name).endsWith(ENDING);
+}
+
+/** Takes a log's name apart, with or without `.gz`; null for a name that no writer gives. */
 export function parseFileName(name: string): { readonly stem: string; readonly number: number } | null {
-  const match = /^([^.]+)(?:\.([1-9]\d{0,8}))?\.jsonl$/.exec(name);
+  const match = /^([^.]+)(?:\.([1-9]\d{0,8}))?\.jsonl(?:\.gz)?$/.exec(name);
   if (match === null) return null;
   return { stem: match[1] as string, number: match[2] === undefined ? 1 : Number(match[2]) };
 }

@@ -11,7 +11,8 @@ import { PROCESS_STEM, stemOf } from "./file-name.ts";
 import { writeOpening } from "./opening-lines.ts";
 import { type CreatedLog, RECEIPTS_FOLDER, type ReceiptFolder } from "./receipt-folder.ts";
 import type { SegmentLimits } from "./segment-limits.ts";
-import { type ReceiptNews, SegmentWriter } from "./segment-writer.ts";
+import { type Orphan, type ReceiptNews, SegmentWriter } from "./segment-writer.ts";
+import { movedLine } from "./written-receipt.ts";
 
 const MAX_OPEN = 256;
 /** More than this many logs closing at a time would hold too many descriptors; then one is closed at once. */
@@ -40,6 +41,8 @@ export class LocalLogs {
   readonly #open = new Map<string | null, OpenSegment>();
   readonly #closing = new Set<Promise<void>>();
   readonly #abandoned: AbandonedLogs;
+  /** How often receipts of a failed log came to another one. */
+  #adoptions = 0;
 
   constructor(folder: ReceiptFolder, options: LocalLogsOptions, news: ReceiptNews) {
     this.folder = folder;
@@ -72,14 +75,27 @@ export class LocalLogs {
   }
 
   async flush(): Promise<void> {
-    await settleAll([...this.#living().map((writer) => writer.flush()), ...this.#closing]);
+    await this.#withAdopted(() => settleAll([...this.#living().map((writer) => writer.flush()), ...this.#closing]));
   }
 
   /** Closes every log. A receipt that comes later opens a new one. */
   async close(): Promise<void> {
-    const writers = this.#living();
-    this.#open.clear();
-    await settleAll([...writers.map((writer) => writer.close("end")), ...this.#closing]);
+    await this.#withAdopted(() => {
+      const writers = this.#living();
+      this.#open.clear();
+      return settleAll([...writers.map((writer) => writer.close("end")), ...this.#closing]);
+    });
+  }
+
+  /** A log that fails under `act` may have passed its receipts on; then it is what becomes of those that counts. */
+  async #withAdopted(act: () => Promise<void>): Promise<void> {
+    const before = this.#adoptions;
+    try {
+      await act();
+    } catch (error) {
+      if (this.#adoptions === before) throw error;
+      await act();
+    }
   }
 
   #living(): SegmentWriter[] {
@@ -148,7 +164,11 @@ export class LocalLogs {
     const signer = given?.forNextLog?.() ?? given;
     const { fd, file, number } = created;
     const onDue = (idle: boolean): void => this.#due(key, writer.log, idle);
-    const writer = new SegmentWriter({ fd, folder, file, news: this.#news, signer, limits, onDue });
+    const address = this.#addressOf(file);
+    const onOrphans = (orphans: readonly Orphan[], error: unknown): void => {
+      queueMicrotask(() => this.#adopt(key, address, orphans, error)); // whatever failed has to end first
+    };
+    const writer = new SegmentWriter({ fd, folder, file, news: this.#news, signer, limits, onDue, onOrphans });
     try {
       const before = former === undefined ? created.before : this.#retire(former, { file, log: writer.log });
       const abandoned = this.#abandoned.before(this.#stemOf(key), former === undefined ? number : number + 1);
@@ -158,9 +178,24 @@ export class LocalLogs {
       writer.abandon(error);
       throw error;
     }
-    const opened = { writer, address: this.#addressOf(file) };
+    const opened = { writer, address };
     this.#open.set(key, opened);
     return opened;
+  }
+
+  /** Nobody can say what became of these receipts in their log: each is written once more, to the log that takes over. */
+  #adopt(key: string | null, former: string, orphans: readonly Orphan[], error: unknown): void {
+    let lost = 0;
+    for (const { line, told } of orphans) {
+      try {
+        const { writer, address } = this.of(key);
+        writer.addReceipt(movedLine(line, former, address, writer.next()), { told });
+      } catch {
+        lost++;
+      }
+    }
+    if (lost > 0) this.#news.lost(lost, error);
+    else this.#adoptions++;
   }
 
   /** What the next log may say of `former`, which ends now; its name, to be looked at, where it could not be ended. */

@@ -5,10 +5,13 @@ import type { LayerForm } from "../fit-audit.ts";
 import { receiptLine } from "../receipt-line.ts";
 import { Cut, hashOf, type ReceiptDraft, spanIdOf, toReceipt, traceIdOf } from "../to-receipt.ts";
 import { ToolHashes } from "../tool-hashes.ts";
-import { LocalLogs, type LocalLogsOptions } from "./local-logs.ts";
+import { LocalLogs, type LocalLogsOptions, type OpenSegment } from "./local-logs.ts";
 import { ReceiptFolder } from "./receipt-folder.ts";
-import type { ReceiptNews, SegmentWriter, Unchained } from "./segment-writer.ts";
+import type { ReceiptNews, Unchained } from "./segment-writer.ts";
 import { stateRoot } from "./state-root.ts";
+import { hasLostTime, timeText } from "./wall-time.ts";
+import { nowText } from "./writer-identity.ts";
+import { WrittenReceipt } from "./written-receipt.ts";
 
 export interface LocalOutletOptions extends LocalLogsOptions {
   readonly stateDir: string | undefined;
@@ -19,31 +22,11 @@ export interface LocalOutletOptions extends LocalLogsOptions {
   readonly sessionId?: string | null;
 }
 
-/** A receipt that stands in a log, not yet durable. */
-export class WrittenReceipt {
-  readonly line: string;
-  /** Null where nobody is to refer to it. */
-  readonly uri: string | null;
-  private readonly writer: SegmentWriter;
-
-  constructor(line: string, uri: string | null, writer: SegmentWriter) {
-    this.line = line;
-    this.uri = uri;
-    this.writer = writer;
-  }
-
-  get log(): string {
-    return this.writer.log;
-  }
-
-  durable(): Promise<void> {
-    return this.writer.durable();
-  }
-}
-
 export class LocalOutlet {
   /** State root. */
   readonly root: string;
+  /** True when receipts and results refer to their line. */
+  readonly attach: boolean;
   readonly #logs: LocalLogs;
   readonly #options: LocalOutletOptions;
   readonly #tools = new ToolHashes();
@@ -53,6 +36,7 @@ export class LocalOutlet {
   constructor(options: LocalOutletOptions) {
     this.#options = options;
     this.root = stateRoot(options.stateDir);
+    this.attach = options.attach ?? true;
     this.#logs = new LocalLogs(new ReceiptFolder(this.root), options, {
       written: (receipts) => this.#news?.written(receipts),
       sealed: (receipts) => this.#news?.sealed(receipts),
@@ -65,17 +49,24 @@ export class LocalOutlet {
     this.#news = news;
   }
 
-  /** Puts the receipt of `outcome` into its log. Throws what the store throws. */
-  write(outcome: DispatchOutcome): WrittenReceipt {
-    const { writer, address } = this.#logOf(outcome.dispatch.call.turn.sessionId);
-    const uri = this.#options.attach === false ? null : address + outcome.dispatch.id;
-    return this.#append(writer, toReceipt(outcome, this.#tools, this.#options.layers, uri), uri);
+  /**
+   * Puts the receipt of `outcome` into its log. Throws what the store throws.
+   *
+   * @param kept Nobody waits until it is durable: the log has to see to it.
+   */
+  write(outcome: DispatchOutcome, kept = false): WrittenReceipt {
+    const { call, clock } = outcome.dispatch;
+    const { sessionId } = call.turn;
+    const segment = this.#logOf(sessionId);
+    const uri = this.attach ? segment.address + outcome.dispatch.id : null;
+    const draft = toReceipt(outcome, this.#tools, this.#options.layers, uri);
+    const timely = hasLostTime(clock) ? { ...draft, emitted_at: nowText() } : draft;
+    return this.#append(segment, timely, sessionId, kept);
   }
 
   /** Puts a receipt that was made elsewhere into its log. */
   copy(draft: ReceiptDraft): WrittenReceipt {
-    const { writer, address } = this.#logOf(draft.session_id);
-    return this.#append(writer, draft, address + draft.dispatch_id);
+    return this.#append(this.#logOf(draft.session_id), draft, draft.session_id, false);
   }
 
   /** Resolves once the intent is durable. */
@@ -84,7 +75,7 @@ export class LocalOutlet {
     const cut = new Cut();
     const record: Unchained = {
       record: "intent",
-      emitted_at: toRfc3339(clock, clock.now()),
+      emitted_at: timeText(clock),
       dispatch_id: dispatch.id,
       attempt,
       tool_name: cut.text("tool_name", call.toolName) ?? "",
@@ -94,9 +85,7 @@ export class LocalOutlet {
       trace_id: traceIdOf(trace),
       span_id: spanIdOf(trace),
     };
-    const { writer } = this.#logOf(call.turn.sessionId);
-    writer.add({ ...record, truncated: cut.names() });
-    await writer.durable();
+    await this.#addDurably(call.turn.sessionId, { ...record, truncated: cut.names() });
   }
 
   /** Adds a late settlement; resolves once it is durable. */
@@ -105,7 +94,7 @@ export class LocalOutlet {
     const cut = new Cut();
     const record: Unchained = {
       record: "late_settlement",
-      emitted_at: toRfc3339(clock, clock.now()),
+      emitted_at: timeText(clock),
       dispatch_id: dispatch.id,
       attempt,
       tool_name: cut.text("tool_name", call.toolName) ?? "",
@@ -118,9 +107,7 @@ export class LocalOutlet {
       trace_id: traceIdOf(trace),
       span_id: spanIdOf(trace),
     };
-    const { writer } = this.#logOf(call.turn.sessionId);
-    writer.add({ ...record, truncated: cut.names() });
-    await writer.durable();
+    await this.#addDurably(call.turn.sessionId, { ...record, truncated: cut.names() });
   }
 
   /** Says durably that `openings` were destroyed; resolves to where the line stands. */
@@ -151,9 +138,27 @@ export class LocalOutlet {
     return this.#logs.of(typeof sessionId === "string" ? sessionId : null);
   }
 
-  #append(writer: SegmentWriter, draft: ReceiptDraft, uri: string | null): WrittenReceipt {
-    const line = receiptLine(draft, writer.next());
-    writer.addReceipt(line);
-    return new WrittenReceipt(line, uri, writer);
+  #append(segment: OpenSegment, draft: ReceiptDraft, sessionId: unknown, kept: boolean): WrittenReceipt {
+    const line = receiptLine(draft, segment.writer.next());
+    const written = new WrittenReceipt(line, draft.dispatch_id, segment, () => this.#logOf(sessionId));
+    try {
+      segment.writer.addReceipt(line, { kept });
+    } catch {
+      written.move();
+    }
+    return written;
+  }
+
+  /** Adds `record`, and once more to a new log when its log fails: nobody knows then whether it is there. */
+  async #addDurably(sessionId: unknown, record: Unchained): Promise<void> {
+    const { writer } = this.#logOf(sessionId);
+    try {
+      writer.add(record);
+      await writer.durable();
+    } catch {
+      const { writer: next } = this.#logOf(sessionId);
+      next.add({ ...record, emitted_at: nowText() });
+      await next.durable();
+    }
   }
 }

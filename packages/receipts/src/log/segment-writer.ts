@@ -35,6 +35,18 @@ export interface ReceiptNews {
   lost(receipts: number, error: unknown): void;
 }
 
+/** A receipt of a failed log of which nobody knows whether it is there. */
+export interface Orphan {
+  readonly line: string;
+  /** True when it was told as written already. */
+  readonly told: boolean;
+}
+
+interface KeptReceipt {
+  readonly seq: number;
+  readonly line: string;
+}
+
 export interface SegmentOptions {
   readonly fd: number;
   readonly folder: string;
@@ -44,6 +56,8 @@ export interface SegmentOptions {
   readonly limits: SegmentLimits;
   /** Told when the log has reached its size or age and no caller is there to see it; `idle` when it was silent. */
   readonly onDue: (idle: boolean) => void;
+  /** Told when the log fails, of the receipts that nobody waits for. */
+  readonly onOrphans: (orphans: readonly Orphan[], error: unknown) => void;
 }
 
 export class SegmentWriter implements OpenLog {
@@ -57,6 +71,8 @@ export class SegmentWriter implements OpenLog {
   #seq = 0;
   #prev: string | null = null;
   #unwritten = 0;
+  /** Receipts that nobody waits for, until they are durable. */
+  #unsure: KeptReceipt[] = [];
   #maxBytes: number;
   #aged = false;
   #headTimer: NodeJS.Timeout | undefined;
@@ -125,17 +141,32 @@ export class SegmentWriter implements OpenLog {
     this.#push(canonicalJson({ ...record, schema_version: SCHEMA_VERSION, emitted_at, chain: this.next() }));
   }
 
-  /** Adds a receipt's line, which holds the place that `next` gave. */
-  addReceipt(line: string): void {
+  /**
+   * Adds a receipt's line, which holds the place that `next` gave.
+   *
+   * @param kept Nobody waits for it: it is remembered until it is durable.
+   * @param told It was told as written already, by another log.
+   */
+  addReceipt(
+    line: string,
+    { kept = false, told = false }: { readonly kept?: boolean; readonly told?: boolean } = {},
+  ): void {
     this.#push(line);
-    this.#heads.addReceipt(this.#seq - 1);
-    this.#unwritten++; // a receipt that this very call could not take is its caller's to tell
+    const seq = this.#seq - 1;
+    this.#heads.addReceipt(seq);
+    if (!told) this.#unwritten++; // a receipt that this very call could not take is its caller's to tell
+    if (kept) this.#unsure.push({ seq, line });
     this.#headTimer ??= setTimeout(() => void this.#cutInBackground(), HEAD_MS).unref();
   }
 
-  /** Resolves when every line so far is durable. */
-  async durable(): Promise<void> {
-    await this.#lines.sync();
+  /** Resolves when every line so far is durable; when that fails, as `otherwise` does. */
+  async durable(otherwise?: () => Promise<void>): Promise<void> {
+    try {
+      await this.#lines.sync();
+    } catch (error) {
+      if (otherwise === undefined) throw error;
+      return otherwise();
+    }
     if (this.unsealed >= HEAD_LINES) void this.#cutInBackground();
   }
 
@@ -243,6 +274,7 @@ export class SegmentWriter implements OpenLog {
     } finally {
       clearTimeout(this.#headTimer);
       this.#headTimer = undefined;
+      this.#forgetDurable();
     }
   }
 
@@ -298,9 +330,14 @@ export class SegmentWriter implements OpenLog {
     this.#options.signer?.logClosed?.(this.#options.folder);
     this.#stopTimers();
     this.#heads.close();
-    if (this.#unwritten > 0) this.#options.news.lost(this.#unwritten, error);
-    this.#unwritten = 0;
+    this.#forgetDurable();
     const { durable, written } = this.#lines;
+    const orphans = this.#unsure.map(({ seq, line }) => ({ line, told: seq < written }));
+    this.#unsure = [];
+    const lost = this.#unwritten - orphans.filter(({ told }) => !told).length;
+    this.#unwritten = 0;
+    if (lost > 0) this.#options.news.lost(lost, error);
+    if (orphans.length > 0) this.#options.onOrphans(orphans, error);
     if (displaced) {
       const what = `${this.path} was cut, replaced or removed by somebody else`;
       const message = `${what}: ${durable} durable lines may be gone from it; a new log takes over`;
@@ -310,6 +347,10 @@ export class SegmentWriter implements OpenLog {
       diagnostics.report("receipts.local", "log_failed", message);
     }
     if (written === 0) this.#remove();
+  }
+
+  #forgetDurable(): void {
+    if (this.#unsure.length > 0) this.#unsure = this.#unsure.filter(({ seq }) => seq >= this.#lines.durable);
   }
 
   #remove(): void {
