@@ -1,12 +1,11 @@
 // The whole way with the real programs: an agent's tool calls to the Collector, from there to Jaeger, Prometheus and the file of receipts.
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../peers/program.ts";
 import { toolspan } from "../suite/command.ts";
-import { type AgentProgram, startAgentProgram } from "./agent-program.ts";
+import { type AgentProgram, CONVERSATIONS, startAgentProgram } from "./agent-program.ts";
 import { collectedReceipts, localReceipts, receiptFiles } from "./collected-receipts.ts";
-import { findTraces, type OtlpTraces, type StoredSpan, spansOf, traceOf, wholeTrace } from "./jaeger-traces.ts";
+import { findTraces, type StoredSpan, traceOf, wholeTrace } from "./jaeger-traces.ts";
+import { fileSpans, spanFiles } from "./span-files.ts";
 import { startWorkbench, type Workbench } from "./workbench.ts";
 
 /** The layers of `programs/airline.mjs`, outermost first. */
@@ -48,7 +47,7 @@ beforeAll(async () => {
     .flat()
     .map((line) => JSON.parse(line) as Receipt)
     .filter(({ record }) => record === "receipt");
-  written = spanFiles(stateDir).flatMap((file) => fileSpans(file));
+  written = spanFiles(stateDir).flatMap(fileSpans);
 }, 300_000);
 afterAll(() => bench?.close());
 
@@ -57,15 +56,6 @@ async function scrapes(): Promise<number> {
   const answer = await fetch(`${bench.prometheus.url}/api/v1/query?${query}`);
   const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
   return Number(data.result[0]?.value[1] ?? 0);
-}
-
-function spanFiles(stateDir: string): readonly string[] {
-  return readdirSync(join(stateDir, "spans")).map((name) => join(stateDir, "spans", name));
-}
-
-function fileSpans(file: string): readonly StoredSpan[] {
-  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
-  return spansOf({ resourceSpans: lines.flatMap((line) => (JSON.parse(line) as OtlpTraces).resourceSpans ?? []) });
 }
 
 function byTraceId(spans: readonly StoredSpan[]): ReadonlyMap<string, readonly StoredSpan[]> {
@@ -187,12 +177,23 @@ describe("Jaeger", () => {
   });
 });
 
+describe("files of spans", () => {
+  test("are shown by Jaeger as they are on disk, once `toolspan export` has replayed them", async () => {
+    const state = bench.stateDir("demo");
+    const demo = await toolspan(["demo", "--out", state, "--runs", CONVERSATIONS]);
+    expect(demo, demo.stderr).toMatchObject({ code: 0 });
+    const traces = byTraceId(spanFiles(state).flatMap(fileSpans));
+    expect(traces.size).toBeGreaterThan(20);
+    const exported = await toolspan(["export", state, "--spans", "--endpoint", bench.collector.otlpHttp]);
+    expect(exported, exported.stdout + exported.stderr).toMatchObject({ code: 0 });
+    for (const [id, spans] of traces) expect(await wholeTrace(bench.jaeger.url, id, spans.length)).toEqual(spans);
+  });
+});
+
 describe("receipts", () => {
   test("arrive in the Collector's file byte for byte, every line of every log", async () => {
     const stateDir = bench.stateDir("airline");
-    const exported = await toolspan(["export", "--endpoint", bench.collector.receipts, join(stateDir, "receipts")], {
-      env: { TOOLSPAN_STATE_DIR: stateDir },
-    });
+    const exported = await toolspan(["export", stateDir, "--endpoint", bench.collector.receipts]);
     expect(exported, exported.stderr).toMatchObject({ code: 0 });
     const { lines } = collectedReceipts(bench.collector.folder);
     const local = localReceipts(stateDir);
