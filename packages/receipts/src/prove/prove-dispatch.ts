@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { isLogName } from "../log/file-name.ts";
 import { headFiles } from "../log/head-files.ts";
 import { inclusionProof, MerkleTree } from "../log/merkle.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
@@ -73,7 +74,7 @@ async function find(folder: string, dispatchId: string): Promise<Found | null> {
   let found: Found | null = null;
   for (const file of readdirSync(folder).sort()) {
     if (found !== null) break;
-    if (!file.endsWith(".jsonl")) continue;
+    if (!isLogName(file)) continue;
     await readLines(join(folder, file), (line, number) => {
       if (found !== null || !line.bytes.includes(needle)) return;
       const { record, problem } = parseLine(line, false);

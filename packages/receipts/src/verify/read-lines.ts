@@ -2,7 +2,9 @@
 
 import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { isCompressed } from "../log/file-name.ts";
 import { MAX_LINE_BYTES } from "../records/envelope.ts";
+import { GUNZIP_BYTES, gunzipped } from "./gunzipped.ts";
 
 const CHUNK_BYTES = 1 << 20;
 const NEWLINE = 0x0a;
@@ -27,6 +29,8 @@ export interface Tail {
 export interface ReadOptions {
   /** Longest line, bytes. */
   readonly maxBytes?: number;
+  /** Begins at this offset; default the beginning. Plain files only, as `upTo`. */
+  readonly from?: number;
   /** Reads no further than this offset, so that what came later does not count; default the end. */
   readonly upTo?: number;
   /** Told of each chunk. */
@@ -41,21 +45,30 @@ export function openRegular(path: string): number {
   throw new TypeError("not a regular file");
 }
 
-/** Calls `take` with each complete line and its 1-based number. */
+/** Calls `take` with each complete line and its 1-based number. A name that ends in `.gz` is read through gunzip. */
 export async function readLines(
   path: string,
   take: (line: Line, number: number) => void,
-  { maxBytes = MAX_LINE_BYTES, upTo = Number.POSITIVE_INFINITY, onBytes }: ReadOptions = {},
+  options: ReadOptions = {},
+): Promise<Tail> {
+  return isCompressed(path) ? readCompressed(path, take, options) : readPlain(path, take, options);
+}
+
+async function readPlain(
+  path: string,
+  take: (line: Line, number: number) => void,
+  { maxBytes = MAX_LINE_BYTES, from = 0, upTo = Number.POSITIVE_INFINITY, onBytes }: ReadOptions,
 ): Promise<Tail> {
   const fd = openRegular(path);
   try {
-    const reader = new ChunkReader(fd, maxBytes, upTo);
+    const lines = new LineBuffer(chunkOf(fd), maxBytes);
     let number = 0;
     let turn = performance.now();
-    for (;;) {
-      const read = reader.fill();
-      if (read === 0) return { bytes: reader.rest(), lines: number };
-      for (let line = reader.next(); line !== null; line = reader.next()) take(line, ++number);
+    for (let position = from; ; ) {
+      const read = lines.fill(fd, position, upTo - position);
+      position += read;
+      if (read === 0) return { bytes: lines.rest(), lines: number };
+      for (let line = lines.next(); line !== null; line = lines.next()) take(line, ++number);
       onBytes?.(read);
       if (performance.now() - turn > TURN_MS) {
         await new Promise<void>((resolve) => setImmediate(resolve));
@@ -67,50 +80,77 @@ export async function readLines(
   }
 }
 
+async function readCompressed(
+  path: string,
+  take: (line: Line, number: number) => void,
+  { maxBytes = MAX_LINE_BYTES, onBytes }: ReadOptions,
+): Promise<Tail> {
+  const lines = new LineBuffer(GUNZIP_BYTES, maxBytes);
+  let number = 0;
+  for await (const chunk of gunzipped(openRegular(path), onBytes)) {
+    lines.feed(chunk);
+    for (let line = lines.next(); line !== null; line = lines.next()) take(line, ++number);
+  }
+  return { bytes: lines.rest(), lines: number };
+}
+
 /** The same lines one at a time, for readers that may stop early; the tail is not told. */
-export function* linesOf(path: string): Generator<Line, void, void> {
+export async function* linesOf(path: string): AsyncGenerator<Line, void, void> {
   const fd = openRegular(path);
+  if (isCompressed(path)) {
+    const lines = new LineBuffer(GUNZIP_BYTES, MAX_LINE_BYTES);
+    for await (const chunk of gunzipped(fd)) {
+      lines.feed(chunk);
+      for (let line = lines.next(); line !== null; line = lines.next()) yield line;
+    }
+    return;
+  }
   try {
-    const reader = new ChunkReader(fd, MAX_LINE_BYTES);
-    while (reader.fill() > 0) for (let line = reader.next(); line !== null; line = reader.next()) yield line;
+    const lines = new LineBuffer(chunkOf(fd), MAX_LINE_BYTES);
+    for (let position = 0, read = 1; read > 0; position += read) {
+      read = lines.fill(fd, position);
+      for (let line = lines.next(); line !== null; line = lines.next()) yield line;
+    }
   } finally {
     closeSync(fd);
   }
 }
 
-class ChunkReader {
-  readonly #fd: number;
+/** A folder may hold very many small logs; one byte more than the file shows its end. */
+function chunkOf(fd: number): number {
+  return Math.min(CHUNK_BYTES, fstatSync(fd).size + 1);
+}
+
+/** Bytes as they come, given back as lines. */
+export class LineBuffer {
   readonly #maxBytes: number;
-  readonly #upTo: number;
   /** One byte lies before every line: it is 0x00 while the line is hashed. */
   #buffer: Buffer;
   readonly #chunk: number;
   #start = 1;
   #end = 1;
-  #position = 0;
   #skipping = false;
 
-  constructor(fd: number, maxBytes: number, upTo: number = Number.POSITIVE_INFINITY) {
-    this.#fd = fd;
+  /** @param chunk How much is read at a time. */
+  constructor(chunk: number, maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#upTo = upTo;
-    // A folder may hold very many small logs; one byte more than the file shows its end.
-    this.#chunk = Math.min(CHUNK_BYTES, fstatSync(fd).size + 1);
-    this.#buffer = Buffer.allocUnsafe(this.#chunk + 1);
+    this.#chunk = chunk;
+    this.#buffer = Buffer.allocUnsafe(chunk + 1);
   }
 
-  /** Reads on; returns how many bytes came. */
-  fill(): number {
-    this.#buffer.copyWithin(1, this.#start, this.#end);
-    this.#end -= this.#start - 1;
-    this.#start = 1;
-    this.#dropOverlong();
-    if (this.#buffer.length - this.#end < this.#chunk) this.#grow();
-    const wanted = Math.min(this.#chunk, this.#upTo - this.#position);
-    const read = readSync(this.#fd, this.#buffer, this.#end, wanted, this.#position);
-    this.#position += read;
+  /** Reads a chunk from `position`, at most `most` bytes; returns how many came. */
+  fill(fd: number, position: number, most: number = Number.POSITIVE_INFINITY): number {
+    this.#makeRoom(this.#chunk);
+    const read = readSync(fd, this.#buffer, this.#end, Math.min(this.#chunk, most), position);
     this.#end += read;
     return read;
+  }
+
+  /** Takes a chunk that was read elsewhere. */
+  feed(chunk: Buffer): void {
+    this.#makeRoom(chunk.length);
+    chunk.copy(this.#buffer, this.#end);
+    this.#end += chunk.length;
   }
 
   next(): Line | null {
@@ -128,17 +168,22 @@ class ChunkReader {
     return this.#buffer.subarray(this.#start, this.#end);
   }
 
+  #makeRoom(bytes: number): void {
+    this.#buffer.copyWithin(1, this.#start, this.#end);
+    this.#end -= this.#start - 1;
+    this.#start = 1;
+    this.#dropOverlong();
+    if (this.#buffer.length - this.#end >= bytes) return;
+    const larger = Buffer.allocUnsafe(this.#end + bytes);
+    this.#buffer.copy(larger, 0, 0, this.#end);
+    this.#buffer = larger;
+  }
+
   /** Of a line without an end in sight only the beginning is kept. */
   #dropOverlong(): void {
     if (this.#end - this.#start <= this.#maxBytes + 1) return;
     this.#skipping = true;
     this.#end = this.#start + this.#maxBytes + 1;
-  }
-
-  #grow(): void {
-    const larger = Buffer.allocUnsafe(this.#end + this.#chunk);
-    this.#buffer.copy(larger, 0, 0, this.#end);
-    this.#buffer = larger;
   }
 }
 

@@ -3,10 +3,12 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { parseCheckpoint } from "../log/checkpoint.ts";
+import { isLogName } from "../log/file-name.ts";
 import { headFiles } from "../log/head-files.ts";
 import { MerkleTree } from "../log/merkle.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import type { LogRecord } from "../records/record.ts";
+import { DamagedGzip } from "./gunzipped.ts";
 import { parseLine } from "./parse-line.ts";
 import { linesOf } from "./read-lines.ts";
 import { surveyLogs } from "./survey.ts";
@@ -33,21 +35,40 @@ export type ReadRecord =
  */
 export async function* readRecords(path: string): AsyncGenerator<ReadRecord, void, void> {
   const { folder, files } = logsAt(path);
-  for (const { file, log } of surveyLogs(folder, files, (name) => name).logs) yield* recordsOf(folder, file, log);
+  const { logs } = await surveyLogs(folder, files, (name) => name);
+  for (const { file, log } of logs) yield* recordsOf(folder, file, log);
 }
 
 function logsAt(path: string): { readonly folder: string; readonly files: readonly string[] } {
   if (!statSync(path).isDirectory()) return { folder: dirname(path), files: [basename(path)] };
   const inside = join(path, RECEIPTS_FOLDER);
   const folder = statSync(inside, { throwIfNoEntry: false })?.isDirectory() === true ? inside : path;
-  return { folder, files: readdirSync(folder).filter((name) => name.endsWith(".jsonl")) };
+  return { folder, files: readdirSync(folder).filter(isLogName) };
 }
 
-function* recordsOf(folder: string, file: string, log: string | null): Generator<ReadRecord, void, void> {
+/** What a damaged compressed log holds before the damage is given, and then that it is damaged. */
+async function* recordsOf(folder: string, file: string, log: string | null): AsyncGenerator<ReadRecord, void, void> {
+  let line = 0;
+  try {
+    for await (const read of wholeRecordsOf(folder, file, log)) {
+      line = read.line;
+      yield read;
+    }
+  } catch (error) {
+    if (!(error instanceof DamagedGzip)) throw error;
+    yield { file, line: line + 1, record: null, problem: "its compression is damaged from here on" };
+  }
+}
+
+async function* wholeRecordsOf(
+  folder: string,
+  file: string,
+  log: string | null,
+): AsyncGenerator<ReadRecord, void, void> {
   const tree = new MerkleTree();
   let held: { readonly read: ReadRecord; readonly leaf: string } | null = null;
   let number = 0;
-  for (const line of linesOf(join(folder, file))) {
+  for await (const line of linesOf(join(folder, file))) {
     const { record, chain, problem } = parseLine(line, false);
     const leaf = line.leaf();
     if (held !== null) yield confirm(held.read, chain?.prev === held.leaf);

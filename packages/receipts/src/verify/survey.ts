@@ -3,14 +3,14 @@
 import { closeSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { originOf } from "../log/checkpoint.ts";
-import { parseFileName } from "../log/file-name.ts";
+import { isCompressed, parseFileName, plainName } from "../log/file-name.ts";
 import { leafHash } from "../log/merkle.ts";
 import { MAX_LINE_BYTES } from "../records/envelope.ts";
 import type { LogRecord } from "../records/record.ts";
 import { MAX_RECOVERIES } from "../records/recovery.ts";
 import type { SegmentOpen } from "../records/segment-open.ts";
 import { parseLine } from "./parse-line.ts";
-import { openRegular } from "./read-lines.ts";
+import { linesOf, openRegular } from "./read-lines.ts";
 
 /** What a later log found of this one. */
 export interface Claim {
@@ -48,10 +48,16 @@ const MAX_FIRST_LINES = MAX_RECOVERIES + 3;
 const RECOVERY = Buffer.from('"record":"recovery"');
 
 /** Looks at `files` of `folder`; what cannot be read or parsed is left to the verification proper. */
-export function surveyLogs(folder: string, files: readonly string[], label: (file: string) => string): Survey {
+export async function surveyLogs(
+  folder: string,
+  files: readonly string[],
+  label: (file: string) => string,
+): Promise<Survey> {
   const claims = new Map<string, Claim[]>();
-  const logs = files.map((file) => {
-    const lines = firstLines(join(folder, file));
+  const logs: SurveyedLog[] = [];
+  for (const file of files) {
+    const path = join(folder, file);
+    const lines = isCompressed(file) ? await firstCompressed(path) : firstLines(path);
     const records = lines.map((bytes) => parseLine({ bytes, overlong: false, leaf: () => leafHash(bytes) }, false));
     // A claim counts once the line after it has confirmed it: otherwise damage here would look like damage there.
     for (const [i, { record }] of records.entries()) {
@@ -61,14 +67,14 @@ export function surveyLogs(folder: string, files: readonly string[], label: (fil
       if (claim !== null) claims.set(claim.key, [...(claims.get(claim.key) ?? []), claim.claim]);
     }
     const opening = records[0]?.record;
-    return {
+    logs.push({
       file,
       log: mostNamed(records.map(({ chain }) => chain?.log ?? null)),
       opened: opening?.emitted_at ?? "",
       origins: opening?.record === "segment_open" ? originsOf(opening) : null,
       previous: opening?.record === "segment_open" ? opening.previous : null,
-    };
-  });
+    });
+  }
   return { logs: logs.sort(byAge), claims };
 }
 
@@ -80,7 +86,10 @@ function originsOf({ chain: { log }, verifier_key }: SegmentOpen): readonly stri
 
 /** Claims are kept by the log they are about, or by its file where it had no readable line. */
 export function claimsOn(survey: Survey, file: string, log: string | null): readonly Claim[] {
-  return [...(log === null ? [] : (survey.claims.get(log) ?? [])), ...(survey.claims.get(`file:${file}`) ?? [])];
+  return [
+    ...(log === null ? [] : (survey.claims.get(log) ?? [])),
+    ...(survey.claims.get(`file:${plainName(file)}`) ?? []),
+  ];
 }
 
 function claimIn(
@@ -139,6 +148,18 @@ function firstLines(path: string): readonly Buffer[] {
   } finally {
     closeSync(fd);
   }
+}
+
+async function firstCompressed(path: string): Promise<readonly Buffer[]> {
+  const lines: Buffer[] = [];
+  try {
+    for await (const { bytes, overlong } of linesOf(path)) {
+      if (overlong || lines.push(Buffer.from(bytes)) >= neededOf(lines)) break;
+    }
+  } catch {
+    // What cannot be read is told when all of it is.
+  }
+  return lines;
 }
 
 /** How many lines are looked at: to the one after the last recovery. */

@@ -13,6 +13,7 @@ export interface VerdictFacts {
 
 export type Verdict =
   | "MALFORMED"
+  | "GZIP_DAMAGED"
   | "NOT_CANONICAL"
   | "MODIFIED"
   | "MISSING"
@@ -53,6 +54,7 @@ export type Verdict =
   | "UNKNOWN_KEY"
   | "REVOKED_KEY"
   | "NO_TRUST"
+  | "COPY"
   | "RECOVERED"
   | "TORN_HEAD"
   | "HEAD_BEHIND"
@@ -67,6 +69,7 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     "integrity",
     "A line is not UTF-8, not JSON, not what its record's schema allows, or longer than 64 KiB.",
   ),
+  GZIP_DAMAGED: fact(1, "integrity", "A compressed log is no whole gzip file: cut, changed, or another kind of file."),
   NOT_CANONICAL: fact(1, "integrity", "With `strict`: a line is not the canonical form of what it holds."),
   MODIFIED: fact(1, "integrity", "A line is not the one that the next line names as its predecessor."),
   MISSING: fact(1, "integrity", "Line numbers jump: one or more lines were taken out before this one."),
@@ -163,6 +166,7 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     "With `trust`: a log holds lines from the time from which its key is revoked, or claims to.",
   ),
   NO_TRUST: fact(2, "authenticity", "A proof was checked without `trust`: nothing says who signed its head."),
+  COPY: fact(0, "integrity", "A log stands here plain and compressed, with the same bytes; it counts once."),
   RECOVERED: fact(0, "integrity", "A writer died; a later log vouches for every line that it left."),
   TORN_HEAD: fact(
     0,

@@ -2,6 +2,7 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { isCompressed, plainName } from "../log/file-name.ts";
 import { logOfHeadFile } from "../log/head-files.ts";
 import type { LogRecord } from "../records/record.ts";
 import { AnchorStore } from "./anchor-store.ts";
@@ -9,6 +10,8 @@ import { Authors } from "./authors.ts";
 import type { Checks } from "./checks.ts";
 import { Dispatches } from "./dispatches.ts";
 import { Findings } from "./findings.ts";
+import { DamagedGzip } from "./gunzipped.ts";
+import { haveSameLines } from "./have-same-lines.ts";
 import { judgeAbsent, judgeForks, type PrunedLog } from "./judge-anchors.ts";
 import { loadAnchors } from "./load-anchors.ts";
 import { type CheckedLog, checkLog } from "./log-check.ts";
@@ -102,9 +105,12 @@ export class Verification {
 
   async #verify(scope: Scope): Promise<void> {
     const label = (file: string): string => scope.prefix + file;
-    const survey = surveyLogs(scope.folder, scope.known, label);
-    const logs = survey.logs.filter(({ file }) => scope.files.includes(file));
-    this.#index(logs, label);
+    const survey = await surveyLogs(scope.folder, scope.known, label);
+    const logs = await this.#index(
+      scope.folder,
+      survey.logs.filter(({ file }) => scope.files.includes(file)),
+      label,
+    );
     this.#trust?.report(this.#findings);
     await this.#checkLogs(scope, survey, logs, label);
     if (this.#trust !== null) this.#checkSigned(survey, logs, label);
@@ -138,20 +144,28 @@ export class Verification {
     });
   }
 
-  /** Two files of one log contradict each other, even where one is a copy. */
-  #index(logs: readonly SurveyedLog[], label: (file: string) => string): void {
-    for (const [i, { log, file }] of logs.entries()) {
-      if (log === null) continue;
-      const first = this.#logs.get(log);
-      if (first === undefined) this.#logs.set(log, i);
-      else
-        this.#findings.add(
-          "CONFLICT",
-          label(file),
-          null,
-          `it claims to be the log in ${label(logs[first]?.file ?? "")}`,
-        );
+  /** Two files of one log contradict each other, even where one is a copy, but for a log and its compressed form. */
+  async #index(
+    folder: string,
+    logs: readonly SurveyedLog[],
+    label: (file: string) => string,
+  ): Promise<readonly SurveyedLog[]> {
+    const kept: SurveyedLog[] = [];
+    for (const each of logs) {
+      const { log, file } = each;
+      const first = log === null ? undefined : kept[this.#logs.get(log) ?? -1];
+      if (first === undefined) {
+        if (log !== null) this.#logs.set(log, kept.length);
+      } else if (isCompressed(file) !== isCompressed(first.file) && plainName(file) === plainName(first.file)) {
+        if (await haveSameLines(join(folder, first.file), join(folder, file))) {
+          this.#findings.add("COPY", label(file), null, `it holds the lines of ${label(first.file)}`);
+          continue;
+        }
+        this.#findings.add("CONFLICT", label(file), null, `it does not hold the lines of ${label(first.file)}`);
+      } else this.#findings.add("CONFLICT", label(file), null, `it claims to be the log in ${label(first.file)}`);
+      kept.push(each);
     }
+    return kept;
   }
 
   async #checkLogs(
@@ -199,7 +213,10 @@ export class Verification {
           signed: authors === null ? null : { covered: authors.covered, told },
         });
       } catch (error) {
-        this.#findings.add("UNREADABLE", label(file), null, wordOf(error));
+        if (error instanceof DamagedGzip) {
+          this.#counts.logs++;
+          this.#findings.add("GZIP_DAMAGED", label(file), null, "it cannot be decompressed to its end");
+        } else this.#findings.add("UNREADABLE", label(file), null, wordOf(error));
       }
     }
   }
@@ -257,7 +274,10 @@ export class Verification {
     const files = new Set(scope.files);
     for (const { file, previous } of logs) {
       if (previous === null) continue;
-      const there = previous.log === null ? files.has(previous.file) : this.#logs.has(previous.log);
+      const there =
+        previous.log === null
+          ? files.has(previous.file) || files.has(`${previous.file}.gz`)
+          : this.#logs.has(previous.log);
       if (!there) this.#lacks(label(file), 1, previous.log, label(previous.file));
     }
     for (const { file, line, next } of this.#nexts) if (!this.#logs.has(next)) this.#lacks(file, line, next, next);

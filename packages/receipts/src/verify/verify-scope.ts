@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { parseFileName } from "../log/file-name.ts";
+import { isLogName, parseFileName } from "../log/file-name.ts";
 import { logOfHeadFile } from "../log/head-files.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import type { Findings } from "./findings.ts";
@@ -72,21 +72,16 @@ function scopeOfFolder(root: string): Scope {
   const folder = inside ? join(root, RECEIPTS_FOLDER) : root;
   const spans = spansThere ? spansIn(join(root, SPANS_FOLDER)) : [];
   const heads = readdirSync(folder).filter((name) => logOfHeadFile(name) !== null);
-  const files = inside || !spansThere ? namesIn(folder) : [];
+  const files = inside || !spansThere ? readdirSync(folder).filter(isLogName).sort() : [];
   return { folder, files, known: files, prefix: inside ? `${RECEIPTS_FOLDER}/` : "", spans, heads, root };
 }
 
 function spansIn(folder: string): readonly SpanFile[] {
-  return namesIn(folder).map((name) => {
+  const names = readdirSync(folder).filter((name) => name.endsWith(LINES));
+  return names.sort().map((name) => {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });
     return { name, bytes: found?.size ?? 0 };
   });
-}
-
-function namesIn(folder: string): readonly string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(LINES))
-    .sort();
 }
 
 /** What went wrong, for people: the system's code, or the message of our own check. */
