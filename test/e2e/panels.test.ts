@@ -32,7 +32,7 @@ let jaeger: Jaeger;
 let collector: Collector;
 let prometheus: Prometheus;
 let agent: MeasuredAgent;
-let release: () => void = () => {};
+let release: () => Promise<unknown> = async () => {};
 /** Between the two phases. */
 let middle: { readonly ns: bigint; readonly sealed: Sealed; readonly lost: number };
 /** When Prometheus is asked about, seconds, and what was so then. */
@@ -75,7 +75,7 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(async () => {
-  release();
+  await release();
   await agent?.dispatcher.close();
   await agent?.telemetry.shutdown({ timeoutMs: 10_000 });
   for (const program of [prometheus, collector, jaeger]) await program?.stop();

@@ -212,6 +212,9 @@ test("readers of one gauge make one figure: bytes and records add up, of ages th
   });
   expect(await counts("toolspan.receipts.spool.bytes")).toEqual([["", 21]]);
   expect(await counts("toolspan.receipts.spool.oldest_age")).toEqual([["", 5]]);
+  meters[0]?.gauge("toolspan.receipts.spool.bytes", () => {
+    throw new Error("unreadable");
+  });
   forget[0]?.();
   expect(await counts("toolspan.receipts.spool.bytes")).toEqual([["", 11]]);
 });

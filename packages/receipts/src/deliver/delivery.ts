@@ -56,8 +56,10 @@ export class Delivery {
     return this.#counts;
   }
 
-  /** Bytes that wait, as far as known. */
+  /** Bytes that wait now, for who holds the lock: a folder goes on growing while its endpoint is away. 0 for others, who do not know the cursors. */
   get spoolBytes(): number {
+    if (this.#lock === null) return 0;
+    this.#spool.look();
     return this.#spool.bytes;
   }
 

@@ -63,8 +63,8 @@ export class Instruments {
     const readers = new Set<() => number>();
     const combine = DEFINITIONS[name]?.combine === "max" ? Math.max : (sum: number, next: number) => sum + next;
     this.#meter.createObservableGauge(name, optionsOf(name)).addCallback((result) => {
-      if (readers.size > 0)
-        result.observe([...readers].map((read) => read()).reduce((all, next) => combine(all, next)));
+      const readings = [...readers].flatMap(reading);
+      if (readings.length > 0) result.observe(readings.reduce((all, next) => combine(all, next)));
     });
     this.#gauges.set(name, readers);
     return readers;
@@ -80,6 +80,15 @@ export class Instruments {
     const instrument = create(optionsOf(name));
     this.#made.set(name, instrument);
     return instrument;
+  }
+}
+
+/** A reader that throws has nothing to say, and does not silence the others. */
+function reading(read: () => number): readonly number[] {
+  try {
+    return [read()];
+  } catch {
+    return [];
   }
 }
 
