@@ -5,8 +5,11 @@ import { createDispatcher } from "@toolspan/core";
 import { withAuditLog } from "@toolspan/receipts";
 
 const [scenario, stateDir, policy = "required", count = "3", bytes] = process.argv.slice(2);
-const rotation = bytes === undefined ? {} : { maxSegmentBytes: Number(bytes) };
-const log = withAuditLog({ stateDir, policy, layers: "compact", hash: "sha256", ...rotation });
+const limits = {
+  ...(bytes === undefined ? {} : { maxSegmentBytes: Number(bytes) }),
+  ...(scenario === "stand" ? { heartbeatMs: 100 } : {}),
+};
+const log = withAuditLog({ stateDir, policy, layers: "compact", hash: "sha256", ...limits });
 const dispatch = createDispatcher([log]);
 const call = (n, handler = () => n, sessionId = "session") =>
   dispatch({ toolName: "work", toolArgs: { n }, turn: { iteration: 1, sessionId } }, handler);
@@ -46,6 +49,21 @@ const scenarios = {
   async live() {
     for (let n = 0; n < Number(count); n++) say((await call(n)).audit ?? null);
     process.stdin.resume();
+  },
+  /** Holds up everything for a while, twice: before a call, and before the timer. */
+  async stand() {
+    const hold = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1300);
+    await call(0);
+    hold();
+    await call(1);
+    hold();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await log.close();
+  },
+  /** Calls, then has nothing more to do. */
+  async idle() {
+    await call(0);
+    process.stdout.write("done\n");
   },
   /** Dies inside the handler. */
   async die() {
