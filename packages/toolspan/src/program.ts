@@ -8,6 +8,7 @@ import type { ProveOptions } from "./audit/prove.ts";
 import type { VerifyCommandOptions } from "./audit/verify.ts";
 import type { ExportCommandOptions } from "./deliver/export.ts";
 import type { DemoOptions } from "./demo/demo.ts";
+import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { ReportCommandOptions } from "./report/report.ts";
 import type { ShowOptions } from "./show/show.ts";
@@ -53,6 +54,7 @@ export function makeProgram(console: Console, end: End): Command {
   addErase(program, console, end);
   addExport(program, console, end);
   addStack(program, console, end);
+  addDoctor(program, console, end);
   return program;
 }
 
@@ -269,6 +271,25 @@ function addStack(program: Command, console: Console, end: End): void {
     .action(async (path: string, options: StackOptions) => {
       const { stack } = await import("./stack.ts");
       end(await stack(console, path, options));
+    });
+}
+
+function addDoctor(program: Command, console: Console, end: End): void {
+  program
+    .command("doctor")
+    .description("look at what telemetry and receipts need: API copies, provider, collector, folder, disk, clock")
+    .argument("[module]", "a module that sets up telemetry; it is run in a process of its own to be asked")
+    .option("--endpoint <url>", "OTLP/HTTP address to try (default: OTEL_EXPORTER_OTLP_ENDPOINT)")
+    .option("--dir <dir>", "state folder (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)")
+    .option("--timeout <seconds>", "longest wait for an endpoint (default: 2)", seconds)
+    .option("--json", JSON_OPTION)
+    .addHelpText(
+      "after",
+      examples("toolspan doctor", "toolspan doctor dist/telemetry.js --endpoint http://collector:4318 --json"),
+    )
+    .action(async (module: string | undefined, options: DoctorOptions) => {
+      const { doctor } = await import("./doctor/doctor.ts");
+      end(await doctor(console, module, options));
     });
 }
 

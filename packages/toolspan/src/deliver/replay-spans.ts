@@ -37,7 +37,7 @@ interface ReplayReport {
  * Replays spans: ids, times and attribute types are those of the file, byte for byte. The same spans may be sent again; a
  * trace store keeps one of each id.
  *
- * @returns 0 when the endpoint has every span, 1 when it refused some or a line was unreadable, 2 when it stayed away.
+ * @returns 0 when the endpoint has every span, 1 when it refused some or a line was unreadable, 2 when it stayed away or there are no spans.
  * @throws CommandError where there is no such folder or file, or no endpoint is named.
  */
 export async function replaySpans(
@@ -64,7 +64,7 @@ export async function replaySpans(
   }
   if (options.json) console.out.write(`${JSON.stringify(report)}\n`);
   else for (const line of linesOf(report)) console.out.write(`${terminalText(line)}\n`);
-  if (report.left > 0) return EXIT.unknown;
+  if (report.left > 0 || files.length === 0) return EXIT.unknown;
   return report.refused + report.unreadable > 0 ? EXIT.failed : EXIT.ok;
 }
 
