@@ -1,7 +1,7 @@
 // What happened, read from the receipts and the span file alone: the figures that boards have to show.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { attribute, type OtlpSpan, receiptsIn, recordsIn, spansIn } from "../suite/otlp-file.ts";
+import { attribute, type OtlpSpan, receiptsIn, recordsIn, spansIn, textsIn } from "../suite/otlp-file.ts";
 import { UNRECORDED } from "./measured-agent.ts";
 
 export interface CallFact {
@@ -88,6 +88,22 @@ export function unsealedIn(folder: string): number {
     const { log, seq } = record.chain as { log: string; seq: number };
     return seq >= (sizes.get(log)?.size ?? 0);
   }).length;
+}
+
+export interface Waiting {
+  readonly bytes: number;
+  /** When the oldest line was written, Unix seconds. */
+  readonly oldest: number;
+}
+
+/** Lines that are not among those that have arrived. */
+export function waitingIn(folder: string, arrived: ReadonlySet<string>): Waiting {
+  const waiting = textsIn(folder, "receipts").filter((line) => !arrived.has(line));
+  const times = waiting.map((line) => Date.parse((JSON.parse(line) as { readonly emitted_at: string }).emitted_at));
+  return {
+    bytes: waiting.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
+    oldest: Math.min(...times) / 1000,
+  };
 }
 
 function headSizes(folder: string): ReadonlyMap<string, { readonly heads: number; readonly size: number }> {

@@ -36,7 +36,9 @@ export interface MeasuredAgentOptions {
   readonly folder: string;
   /** Of the Collector. */
   readonly otlpHttp: string;
-  /** False leaves out everything that fails on purpose. Default true. */
+  /** Takes the receipts. */
+  readonly receipts: string;
+  /** False leaves out everything that fails on purpose, and approves every call. Default true. */
   readonly faults?: boolean;
 }
 
@@ -46,7 +48,7 @@ export class MeasuredAgent {
   #transcripts: readonly Transcript[] = [];
   #extra = 0;
 
-  constructor({ folder, otlpHttp, faults = true }: MeasuredAgentOptions) {
+  constructor({ folder, otlpHttp, receipts, faults = true }: MeasuredAgentOptions) {
     this.telemetry = startTelemetry({
       serviceName: SERVICE,
       deploymentEnvironment: "test",
@@ -57,14 +59,19 @@ export class MeasuredAgent {
       signals: false,
       environment: {},
     });
-    const signer = fileSigner(newKey(folder));
-    const receipts = { stateDir: folder, signer, hash: "sha256", flushTimeoutMs: 60_000 } as const;
+    const audit = {
+      stateDir: folder,
+      hash: "sha256",
+      signer: fileSigner(newKey(folder)),
+      delivery: { endpoint: receipts, outside: true },
+      flushTimeoutMs: 60_000,
+    } as const;
     this.dispatcher = createDispatcher(
       [
-        withAuditLog({ ...receipts, sinks: faults ? ["local", refuseSome] : ["local"] }),
+        withAuditLog({ ...audit, sinks: faults ? ["both", refuseSome] : ["both"] }),
         withTelemetry({ sinks: faults ? ["otel", failsWithTool] : ["otel"], tools: ["never_called"], env: {} }),
         // Nobody cancels a reservation here.
-        withConsent(({ toolName }) => ({ approved: toolName !== DENIED, decidedBy: "policy" })),
+        withConsent(({ toolName }) => ({ approved: !faults || toolName !== DENIED, decidedBy: "policy" })),
         withRateLimit({ maxCalls: 100_000, perTool: { [LIMITED]: 1 } }),
         defineLayer({ name: "with_pause", call: pause }),
         withTimeout({ maxMs: 30_000 }),

@@ -13,11 +13,11 @@ export interface Expected {
 
 /** Figures that files do not tell: what is held at the moment of the question. */
 export interface Moment {
-  readonly inFlight: { readonly tool: string; readonly agent: string };
+  /** The tool of the one call under way. */
+  readonly inFlight: string;
   readonly unsealed: number;
   readonly spoolBytes: number;
   readonly spoolAge: { readonly low: number; readonly high: number };
-  readonly anchored: number;
   readonly instance: string;
   readonly lost: number;
 }
@@ -134,9 +134,7 @@ const TOOL_CALLS: Readonly<Record<string, Figure>> = {
       ({ calls }) =>
         quantiles(q, calls, tool, seconds),
   ),
-  "tool-calls / In flight by tool / A": (_, { inFlight }) => [
-    exactly({ ...service, gen_ai_tool_name: inFlight.tool }, 1),
-  ],
+  "tool-calls / In flight by tool / A": (_, { inFlight }) => [exactly({ ...service, gen_ai_tool_name: inFlight }, 1)],
 };
 
 const LAYERS: Readonly<Record<string, Figure>> = {
@@ -168,15 +166,15 @@ const RECEIPTS: Readonly<Record<string, Figure>> = {
   "receipts / Unsealed / A": (_, { unsealed }) => [exactly({}, unsealed)],
   "receipts / Spool / A": (_, { spoolBytes }) => [exactly({}, spoolBytes)],
   "receipts / Oldest in spool / A": (_, { spoolAge }) => [{ labels: {}, ...spoolAge }],
-  "receipts / Anchored heads / A": (_, { anchored }) => [exactly({}, anchored)],
+  "receipts / Anchored heads / A": ({ heads }) => [exactly({}, heads)],
   "receipts / Records by level and outcome / A": (facts) => [
     ...summed(kept(facts), () => ({ level: "durable", outcome: "ok" })),
     ...summed(unkept(facts), () => ({ level: "failed", outcome: "failed" })),
     exactly({ level: "sealed", outcome: "ok" }, facts.sealed),
   ],
-  "receipts / Heads by level / A": ({ heads }, { anchored }) => [
+  "receipts / Heads by level / A": ({ heads }) => [
     exactly({ level: "sealed" }, heads),
-    ...(anchored === 0 ? [] : [exactly({ level: "anchored" }, anchored)]),
+    exactly({ level: "anchored" }, heads),
   ],
   "receipts / Receipts per second / A": (facts, _, s) =>
     scaled(
