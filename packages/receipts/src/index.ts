@@ -5,6 +5,13 @@ export type { DeliveryCounts } from "./deliver/delivery.ts";
 export type { DeliveryOptions } from "./deliver/delivery-endpoint.ts";
 export { type ExportOptions, type ExportReport, exportReceipts } from "./deliver/export-receipts.ts";
 export type { Undelivered } from "./deliver/forwarder.ts";
+export {
+  type KeptReason,
+  type PrunedLog,
+  type PruneOptions,
+  type PruneReport,
+  pruneReceipts,
+} from "./deliver/prune-receipts.ts";
 export type { RetryLimits } from "./deliver/retry-waits.ts";
 export type { Waiting } from "./deliver/spool.ts";
 export type { ReceiptFunction } from "./function-outlet.ts";

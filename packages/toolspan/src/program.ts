@@ -7,6 +7,7 @@ import type { KeysOptions } from "./audit/keys.ts";
 import type { ProveOptions } from "./audit/prove.ts";
 import type { VerifyCommandOptions } from "./audit/verify.ts";
 import type { ExportCommandOptions } from "./deliver/export.ts";
+import type { PruneCommandOptions } from "./deliver/prune.ts";
 import type { DemoOptions } from "./demo/demo.ts";
 import type { DoctorOptions } from "./doctor/doctor.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -53,6 +54,7 @@ export function makeProgram(console: Console, end: End): Command {
   addReport(program, console, end);
   addErase(program, console, end);
   addExport(program, console, end);
+  addPrune(program, console, end);
   addStack(program, console, end);
   addDoctor(program, console, end);
   return program;
@@ -255,6 +257,32 @@ function addExport(program: Command, console: Console, end: End): void {
       }
       const { exportCommand } = await import("./deliver/export.ts");
       end(await exportCommand(console, dir, options));
+    });
+}
+
+function addPrune(program: Command, console: Console, end: End): void {
+  program
+    .command("prune")
+    .description("remove whole receipt logs that are past their time and delivered; a line and their heads stay")
+    .argument("[dir]", "state folder (default: TOOLSPAN_STATE_DIR, else .toolspan of this project)")
+    .option(
+      "--older-than <time>",
+      "how old the latest line of a log has to be: 180d, 12h (default, and the least: TOOLSPAN_RETENTION)",
+    )
+    .option(
+      "--endpoint <url>",
+      "has to have it, beside all that were delivered to from here; may be given again",
+      collected,
+    )
+    .option("--dry-run", "say what would be removed, and remove nothing")
+    .option("--json", JSON_OPTION)
+    .addHelpText(
+      "after",
+      examples("toolspan prune --older-than 180d", "toolspan prune audit --older-than 400d --dry-run"),
+    )
+    .action(async (dir: string | undefined, options: PruneCommandOptions) => {
+      const { prune } = await import("./deliver/prune.ts");
+      end(await prune(console, dir, options));
     });
 }
 

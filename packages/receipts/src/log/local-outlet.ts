@@ -1,6 +1,7 @@
 /** Receipts, intents and late settlements on their way into local logs. */
 
 import { type DispatchOutcome, elapsedMs, type Intent, type LateSettlement, toRfc3339 } from "@toolspan/core";
+import type { PrunedLog } from "../deliver/prune-receipts.ts";
 import type { LayerForm } from "../fit-audit.ts";
 import { receiptLine } from "../receipt-line.ts";
 import { Cut, hashOf, type ReceiptDraft, spanIdOf, toReceipt, traceIdOf } from "../to-receipt.ts";
@@ -118,6 +119,14 @@ export class LocalOutlet {
     writer.add({ record: "erasure", dispatch_id: null, key_id: null, openings, reason: cut.text("reason", reason) });
     await writer.durable();
     return `${address}${log}:${seq}`;
+  }
+
+  /** Says durably that these logs were removed, before they are; resolves to the file that says it. */
+  async prunes(pruned: readonly PrunedLog[]): Promise<string> {
+    const { writer } = this.#logOf(null);
+    for (const { file, log, lines, root } of pruned) writer.add({ record: "prune", file, log, lines, root });
+    await writer.flush();
+    return writer.file;
   }
 
   unsealed(): number {
