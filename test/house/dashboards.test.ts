@@ -196,3 +196,10 @@ describe("alert rules", () => {
     expect([...firing(false)].sort()).toEqual([...names].sort());
   });
 });
+
+test("the page on telemetry names every metric, and none that does not exist", () => {
+  const page = read(join(root, "docs/telemetry.md"));
+  const table = /## Metrics\n([\s\S]*?)\n## /.exec(page)?.[1] ?? "";
+  const named = [...table.matchAll(/^\| `([a-z_.]+)` \|/gm)].map(([, name]) => name);
+  expect(named.toSorted()).toEqual(Object.keys(DEFINITIONS).toSorted());
+});
