@@ -1,10 +1,14 @@
-/** The Go program that verifies logs with other people's code, and why there is none if there is none. */
+/** The Go programs that check us with other people's code, and why there is none if there is none. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const source = new URL("verifier", import.meta.url).pathname;
+export interface GoProgram {
+  readonly binary: string;
+  /** To be removed. */
+  readonly folder: string;
+}
 
 export interface GoVerifier {
   /** Exit code and reason. */
@@ -12,13 +16,22 @@ export interface GoVerifier {
   readonly folder: string;
 }
 
-/** Builds it; a sentence where that cannot be done. */
-export function buildGoVerifier(): GoVerifier | string {
+/** Builds the program in the folder `name`; a sentence where that cannot be done. */
+export function buildGo(name: "verifier" | "canonicalizer"): GoProgram | string {
   const folder = mkdtempSync(join(tmpdir(), "toolspan-go-"));
-  const binary = join(folder, "verifier");
-  const { error, status, stderr } = spawnSync("go", ["build", "-o", binary, "."], { cwd: source, encoding: "utf8" });
+  const binary = join(folder, name);
+  const cwd = new URL(name, import.meta.url).pathname;
+  const { error, status, stderr } = spawnSync("go", ["build", "-o", binary, "."], { cwd, encoding: "utf8" });
   if (error !== undefined) return "go does not start";
   if (status !== 0) return `go cannot build it: ${stderr.trim().split("\n").at(-1)}`;
+  return { folder, binary };
+}
+
+/** The program that verifies logs and proofs; a sentence where there is none. */
+export function buildGoVerifier(): GoVerifier | string {
+  const built = buildGo("verifier");
+  if (typeof built === "string") return built;
+  const { folder, binary } = built;
   return {
     folder,
     run(what, path, keys) {
