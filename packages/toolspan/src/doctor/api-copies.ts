@@ -56,7 +56,7 @@ async function findCopies(project: string): Promise<readonly Copy[]> {
   const budget = { left: MAX_FOLDERS };
   for (let folder = project; ; folder = dirname(folder)) {
     await lookInto(join(folder, "node_modules"), found, budget);
-    if (folder === dirname(folder)) return [...found.values()];
+    if (folder === dirname(folder)) return [...found.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 }
 

@@ -55,19 +55,25 @@ function targetsOf(patient: Patient): readonly Target[] {
 }
 
 async function reach({ check, url, body, configured }: Target, timeoutMs: number): Promise<Reached> {
-  const address = shown(url);
-  if (address === undefined) {
+  const parsed = /^https?:/.test(url) && URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined) {
     return {
       findings: [{ check, status: "problem", message: "the endpoint is no http or https address" }],
       clock: undefined,
     };
   }
+  // User and password go into a header: `fetch` refuses them in an address, and prints them.
+  const credentials = parsed.username === "" ? undefined : basic(parsed);
+  const address = `${parsed.origin}${parsed.pathname}`;
   const started = Date.now();
   try {
-    const answer = await fetch(url, {
+    const answer = await fetch(`${address}${parsed.search}`, {
       method: "POST",
       body,
-      headers: { "content-type": "application/json" },
+      headers: {
+        "content-type": "application/json",
+        ...(credentials === undefined ? {} : { authorization: credentials }),
+      },
       signal: AbortSignal.timeout(timeoutMs),
     });
     await answer.body?.cancel();
@@ -119,9 +125,6 @@ function joined(base: string, path: string): string {
   return `${base.replace(/\/$/, "")}${path}`;
 }
 
-/** The address without user and password. */
-function shown(url: string): string | undefined {
-  if (!/^https?:/.test(url) || !URL.canParse(url)) return undefined;
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname}`;
+function basic({ username, password }: URL): string {
+  return `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}`;
 }
