@@ -20,6 +20,8 @@ export interface TraceClient {
   close(): void;
 }
 
+const HOLD_MS = 60_000;
+
 /**
  * A client for OTLP/HTTP traces, with the repetitions and the variables (`OTEL_EXPORTER_OTLP_*`) of `startTelemetry`.
  *
@@ -34,8 +36,14 @@ export function traceClient(
   return {
     url: `${settings.url.origin}${settings.url.pathname}`,
     async send(request) {
-      const result = await transport.send(Buffer.from(request));
-      return result.sent ? { sent: true, rejected: rejectedOf(result.response) } : result;
+      // The transport holds no process open; whoever replays waits for nothing else.
+      const hold = setInterval(() => {}, HOLD_MS);
+      try {
+        const result = await transport.send(Buffer.from(request));
+        return result.sent ? { sent: true, rejected: rejectedOf(result.response) } : result;
+      } finally {
+        clearInterval(hold);
+      }
     },
     close: () => transport.abort(),
   };
