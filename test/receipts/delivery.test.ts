@@ -10,10 +10,22 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type ExportOptions, type ExportReport, exportReceipts } from "@toolspan/receipts";
+import { gzipSync } from "node:zlib";
+import { createDispatcher, type Meter, observerCaller } from "@toolspan/core";
+import {
+  type ExportOptions,
+  type ExportReport,
+  exportReceipts,
+  fileSigner,
+  verifyLog,
+  withAuditLog,
+} from "@toolspan/receipts";
 import { describe, expect, test } from "vitest";
+import { OBSERVER } from "../../packages/core/src/ports/roles.ts";
+import { recordingObserver } from "../support/recording-observer.ts";
 import { attributeOf, freePort, headsIn, type LogsEndpoint, linesByLog, logsEndpoint, type Reply } from "./endpoint.ts";
-import { closedLog, everyReceipt, linesOf, logsIn, recording, temporaryFolder } from "./parts.ts";
+import { closedLog, everyReceipt, linesOf, logsIn, recording, recordsOf, temporaryFolder } from "./parts.ts";
+import { newKey, signedLog } from "./signing.ts";
 
 const QUICK = { firstMs: 1, maxMs: 4 };
 
@@ -147,6 +159,41 @@ describe("a state folder", () => {
     for (let i = 0; i < 3; i++) await deliver(root, endpoint);
     const [arrived] = [...linesByLog(endpoint.taken).values()];
     expect(arrived).toEqual([...lines, ...lines.slice(0, 2), '{"forged":true}']);
+  });
+});
+
+describe("a compressed log", () => {
+  test("is delivered like any other, on from where it was when it was plain, and leaves no copy behind", async () => {
+    const { root, receipts, call, close } = recording();
+    for (let i = 0; i < 4; i++) await call();
+    const endpoint = await logsEndpoint();
+    await deliver(root, endpoint);
+    for (let i = 0; i < 4; i++) await call();
+    await close();
+    const expected = onDisk(receipts);
+    const file = join(receipts, "session.jsonl");
+    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file)), { mode: 0o600 });
+    expect(await deliver(root, { url: `http://127.0.0.1:${await freePort()}` }, { patienceMs: 60 })).toMatchObject({
+      left: { logs: 1, lines: 10 },
+    });
+    rmSync(file);
+    const away = await deliver(root, { url: `http://127.0.0.1:${await freePort()}` }, { patienceMs: 60 });
+    expect(away).toMatchObject({ lines: 0, left: { logs: 1, lines: 10, heads: 1 } });
+    const report = await deliver(root, endpoint);
+    expect(report).toMatchObject({ lines: 5, heads: 1, left: { lines: 0, heads: 0 } });
+    expect(linesByLog(endpoint.taken)).toEqual(expected);
+    expect(await deliver(root, endpoint)).toMatchObject({ lines: 0, heads: 0 });
+    expect(readdirSync(folderOf(root, report)).filter((name) => name.includes("unpacked"))).toEqual([]);
+  });
+
+  test("that is damaged holds up no other, and is still waiting", async () => {
+    const { root, receipts } = await closedLog(2);
+    writeFileSync(
+      join(receipts, "other.jsonl.gz"),
+      gzipSync(readFileSync(join(receipts, "session.jsonl"))).subarray(0, 90),
+    );
+    const endpoint = await logsEndpoint();
+    expect(await deliver(root, endpoint)).toMatchObject({ lines: 4, parked: 0 });
   });
 });
 
@@ -539,6 +586,77 @@ function startOf(pid: number): string {
   const boot = Number(/^btime (\d+)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1]);
   return new Date((boot + ticks / 100) * 1000).toISOString();
 }
+
+describe("an endpoint outside", () => {
+  test("anchors signed heads that it has accepted; they show a tail that was cut with its heads", async () => {
+    const key = newKey();
+    const { root, receipts } = await signedLog(9, key);
+    const endpoint = await logsEndpoint();
+    const report = await deliver(root, endpoint, { outside: true });
+    expect(report).toMatchObject({ heads: 1, anchored: 1 });
+    const [cursor] = readdirSync(folderOf(root, report)).filter((name) => name.endsWith(".cursor"));
+    expect(JSON.parse(readFileSync(join(folderOf(root, report), cursor as string), "utf8"))).toMatchObject({
+      anchored: 11,
+    });
+    const anchors = join(temporaryFolder(), "anchors.jsonl");
+    const logRecords = endpoint.taken;
+    writeFileSync(anchors, `${JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] })}\n`);
+    const trust = key.verifierKey;
+    expect(await verifyLog(root, { trust, anchors })).toMatchObject({
+      exitCode: 0,
+      findings: [],
+      counts: { anchored: 9 },
+    });
+    const { log } = (recordsOf(join(receipts, "session.jsonl"))[0] as { chain: { log: string } }).chain;
+    writeFileSync(
+      join(receipts, "session.jsonl"),
+      `${linesOf(join(receipts, "session.jsonl")).slice(0, 4).join("\n")}\n`,
+    );
+    for (const name of [`${log}.head`, `${log}.heads`]) rmSync(join(receipts, name));
+    expect((await verifyLog(root, { trust })).exitCode).toBe(2);
+    expect((await verifyLog(root, { trust, anchors })).exitCode).toBe(1);
+  });
+
+  test("anchors nothing that is unsigned, parked, or was sent to an endpoint that is not outside", async () => {
+    const { root } = await closedLog(3);
+    expect(await deliver(root, await logsEndpoint(), { outside: true })).toMatchObject({ heads: 1, anchored: 0 });
+    const { root: signed } = await signedLog(3, newKey());
+    expect(await deliver(signed, await logsEndpoint())).toMatchObject({ heads: 1, anchored: 0 });
+    const refusing = await logsEndpoint(() => ({ status: 400 }));
+    expect(await deliver(signed, refusing, { outside: true })).toMatchObject({ parked: 6, anchored: 0 });
+  });
+
+  test("is counted by the observer's meter, with what waits", async () => {
+    const counts = new Map<string, number>();
+    const gauges = new Map<string, () => number>();
+    const meter: Meter = {
+      add: (name, value, { level } = {}) => {
+        const key = `${name} ${String(level)}`;
+        counts.set(key, (counts.get(key) ?? 0) + value);
+      },
+      record: () => {},
+      gauge: (name, read) => {
+        gauges.set(name, read);
+        return () => gauges.delete(name);
+      },
+    };
+    const endpoint = await logsEndpoint();
+    const log = withAuditLog({
+      sink: "both",
+      stateDir: temporaryFolder(),
+      signer: fileSigner(newKey().path),
+      delivery: { endpoint: endpoint.url, outside: true },
+    });
+    const dispatch = createDispatcher([log, observerCaller({ ...recordingObserver().caller[OBSERVER], meter })]);
+    await dispatch({ toolName: "work", toolArgs: {}, turn: { iteration: 1 } }, () => 1);
+    await log.flush();
+    expect(counts.get("toolspan.receipts.heads anchored")).toBe(1);
+    expect(gauges.get("toolspan.receipts.spool.bytes")?.()).toBe(0);
+    expect(gauges.get("toolspan.receipts.spool.oldest_age")?.()).toBe(0);
+    await log.close();
+    expect(counts.get("toolspan.receipts.heads anchored")).toBe(2);
+  });
+});
 
 test("an endpoint that is none is refused before anything is made", async () => {
   const root = temporaryFolder();

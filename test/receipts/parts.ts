@@ -44,7 +44,7 @@ export function recording(options: AuditLogOptions = {}, layers: readonly ToolCa
       const turn = { iteration: 1, sessionId: session, toolCallIndex: count };
       return dispatch({ toolName: tool, toolArgs: { count }, callId: `call_${count}`, turn }, handler);
     },
-    close: () => log.close(),
+    close: async () => void (await log.close()),
   };
 }
 

@@ -80,13 +80,16 @@ export class Delivery {
   }
 
   release(): void {
-    this.#lock?.release();
+    if (this.#lock === null) return;
+    sweep(this.folder);
+    this.#lock.release();
     this.#lock = null;
   }
 
   /** Delivers everything that is durable now. False when `signal` fired first. Only for who holds the lock. */
   async pass(signal: AbortSignal): Promise<boolean> {
     this.#spool.look();
+    await this.#spool.lookAtZipped();
     for (;;) {
       const items = await this.#spool.next(this.#courier.room);
       this.#oldest = timeOf(items);
@@ -116,7 +119,7 @@ export class Delivery {
   }
 
   /** What the endpoint has not answered for, by the cursors on disk; whoever moves them. */
-  waiting(): Waiting {
+  waiting(): Promise<Waiting> {
     return new Spool(this.#root, this.folder).waiting();
   }
 

@@ -74,7 +74,7 @@ export async function exportReceipts(options: ExportOptions = {}): Promise<Expor
     const heldBy = await deliver(delivery, options, stop.signal);
     const deadLetters = await countDeadLetters(delivery.folder);
     const { counts } = delivery;
-    return { endpoint: endpoint.id, url: endpoint.url, ...counts, left: delivery.waiting(), deadLetters, heldBy };
+    return { endpoint: endpoint.id, url: endpoint.url, ...counts, left: await delivery.waiting(), deadLetters, heldBy };
   } finally {
     patience.end();
     signal?.removeEventListener("abort", end);

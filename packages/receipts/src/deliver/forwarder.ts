@@ -74,7 +74,7 @@ export class Forwarder {
    */
   async flush(timeoutMs: number): Promise<Undelivered> {
     await this.#passed(timeoutMs);
-    const left = { endpoint: this.#endpoint.id, ...this.#delivery.waiting() };
+    const left = { endpoint: this.#endpoint.id, ...(await this.#delivery.waiting()) };
     if (left.lines + left.heads > 0) {
       const message = `${left.endpoint}: ${left.lines} lines and ${left.heads} heads were not delivered in time; they stay in the logs`;
       diagnostics.report(SOURCE, "undelivered", message);
@@ -132,7 +132,7 @@ export class Forwarder {
     try {
       if (this.#delivery.take() === null) return await this.#delivery.pass(signal);
       if (!asked) return true;
-      const { lines, heads } = this.#delivery.waiting();
+      const { lines, heads } = await this.#delivery.waiting();
       return lines + heads === 0;
     } catch (error) {
       const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };

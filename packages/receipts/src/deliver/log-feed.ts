@@ -48,11 +48,18 @@ export class LogFeed {
   readonly #heads: string;
   #position: Position;
 
-  constructor(folder: string, file: string, identity: { readonly key: string; readonly log: string }, at: Position) {
+  /** @param path Where its lines are read. */
+  constructor(
+    folder: string,
+    file: string,
+    identity: { readonly key: string; readonly log: string },
+    at: Position,
+    path: string = join(folder, file),
+  ) {
     this.key = identity.key;
     this.log = identity.log;
     this.file = file;
-    this.#path = join(folder, file);
+    this.#path = path;
     this.#heads = join(folder, headFiles(identity.log).all);
     this.#position = at;
   }
@@ -92,15 +99,21 @@ export class LogFeed {
     }
   }
 
-  /** Counts whole lines and heads behind the cursor. */
-  waiting(): { readonly lines: number; readonly heads: number } {
-    const { heads: at, lines } = this.#position;
+  /** Counts heads behind the cursor. */
+  waitingHeads(): number {
+    const { heads: at } = this.#position;
     let heads = 0;
     for (let more = headsAfter(this.#heads, this.log, at); more.length > 0; ) {
       heads += more.length;
       more = headsAfter(this.#heads, this.log, (more.at(-1) as FedHead).at);
     }
-    return { lines: Math.max(0, countLines(this.#path, this.#position.offset, lines) - lines), heads };
+    return heads;
+  }
+
+  /** Counts whole lines behind the cursor. */
+  waitingLines(): number {
+    const { offset, lines } = this.#position;
+    return Math.max(0, countLines(this.#path, offset, lines) - lines);
   }
 
   #itemsOf(bytes: Buffer, room: number, alone: boolean): Fed {

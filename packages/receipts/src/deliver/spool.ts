@@ -1,16 +1,29 @@
 /** All logs of a state folder as one spool: what of them an endpoint still has to take. */
 
-import { closeSync, constants, existsSync, openSync, readdirSync, readSync, type Stats, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { diagnostics } from "@toolspan/core";
+import { isCompressed, isLogName, plainName } from "../log/file-name.ts";
 import { headFiles } from "../log/head-files.ts";
 import { sha256Hex } from "../log/merkle.ts";
 import { syncFolder } from "../log/private-file.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import { MAX_LINE_BYTES } from "../records/envelope.ts";
 import { isObject, uuid } from "../records/field.ts";
+import { linesOf } from "../verify/read-lines.ts";
 import { type Fed, type Item, LogFeed, StuckLog } from "./log-feed.ts";
 import { type Position, readPosition, START } from "./position.ts";
+import { unpackedPath, unzip, unzippedSize } from "./unzipped-log.ts";
 
 const SOURCE = "receipts.delivery";
 const LINES = ".jsonl";
@@ -26,6 +39,9 @@ interface Followed {
   skipped: boolean;
   /** Sizes at which there was nothing more to read: a line without an end is none. */
   dry: string | null;
+  /** Set for a compressed log: where it is unpacked while it is read. */
+  readonly unpacked: string | null;
+  isUnpacked: boolean;
 }
 
 /** What waits for delivery. */
@@ -51,13 +67,14 @@ export class Spool {
     this.#cursors = cursors;
   }
 
-  /** Looks at the folder: which logs there are, and how long they are now. */
+  /** Looks at the folder: which logs there are, and how long they are now. Compressed ones are left to `lookAtZipped`. */
   look(): void {
     const found = new Map<string, Followed>();
     const files = existsSync(this.#receipts) ? readdirSync(this.#receipts).sort() : [];
     const claimed = new Set(files.flatMap((file) => this.#logs.get(file)?.feed.key ?? []));
     let fresh = false;
     for (const file of files) {
+      if (isCompressed(file)) this.#keep(file, found);
       if (!file.endsWith(LINES)) continue;
       const stats = statSync(join(this.#receipts, file), { throwIfNoEntry: false });
       if (stats === undefined) continue;
@@ -76,6 +93,55 @@ export class Spool {
     this.#logs = new Map([...found].sort(([, a], [, b]) => (a.feed.key < b.feed.key ? -1 : 1)));
   }
 
+  /** A compressed log that is known already, unless it was replaced. */
+  #keep(file: string, found: Map<string, Followed>): void {
+    const known = this.#logs.get(file);
+    const stats = statSync(join(this.#receipts, file), { throwIfNoEntry: false });
+    if (known === undefined || known.inode !== stats?.ino) return;
+    known.headBytes = sizeOf(join(this.#receipts, headFiles(known.feed.log).all));
+    known.skipped = false;
+    found.set(file, known);
+  }
+
+  /** Compressed logs that are new here. Of one that is compressed while it lies there the plain one counts. */
+  async lookAtZipped(): Promise<void> {
+    const files = existsSync(this.#receipts) ? readdirSync(this.#receipts).sort() : [];
+    const claimed = new Set([...this.#logs.values()].map(({ feed }) => feed.key));
+    for (const file of files) {
+      if (!isCompressed(file) || !isLogName(file) || this.#logs.has(file) || files.includes(plainName(file))) continue;
+      try {
+        const followed = await this.#followZipped(file, claimed);
+        if (followed === null) continue;
+        claimed.add(followed.feed.key);
+        this.#logs.set(file, followed);
+      } catch (error) {
+        tellUnreadable(file, error);
+      }
+    }
+  }
+
+  async #followZipped(file: string, claimed: ReadonlySet<string>): Promise<Followed | null> {
+    const path = join(this.#receipts, file);
+    const { ino } = statSync(path);
+    for await (const { bytes } of linesOf(path)) {
+      const identity = keyOf(logIn(bytes), file, claimed);
+      const unpacked = unpackedPath(this.#cursors, identity.key);
+      const feed = new LogFeed(this.#receipts, file, identity, this.#positionOf(identity.key, file), unpacked);
+      const headBytes = sizeOf(join(this.#receipts, headFiles(feed.log).all));
+      return {
+        feed,
+        inode: ino,
+        bytes: unzippedSize(path),
+        headBytes,
+        skipped: false,
+        dry: null,
+        unpacked,
+        isUnpacked: false,
+      };
+    }
+    return null;
+  }
+
   /** Bytes that waited when the folder was last looked at, less what was delivered since. */
   get bytes(): number {
     let bytes = 0;
@@ -84,11 +150,13 @@ export class Spool {
   }
 
   /** Looks again, and counts what waits. */
-  waiting(): Waiting {
+  async waiting(): Promise<Waiting> {
     this.look();
+    await this.lookAtZipped();
     const sum = { logs: 0, lines: 0, heads: 0, bytes: 0 };
-    for (const { feed, bytes } of this.#logs.values()) {
-      const { lines, heads } = feed.waiting();
+    for (const { feed, bytes, unpacked } of this.#logs.values()) {
+      const lines = unpacked === null ? feed.waitingLines() : await this.#waitingZipped(feed, bytes);
+      const heads = feed.waitingHeads();
       if (lines + heads === 0) continue;
       sum.logs++;
       sum.lines += lines;
@@ -98,11 +166,19 @@ export class Spool {
     return sum;
   }
 
+  async #waitingZipped({ file, position }: LogFeed, bytes: number): Promise<number> {
+    if (position.offset === bytes) return 0;
+    let lines = 0;
+    for await (const _ of linesOf(join(this.#receipts, file))) lines++;
+    return Math.max(0, lines - position.lines);
+  }
+
   /** The next items, oldest log first, at most `room` bytes of them, but one; none once all logs have been read as far as they went. */
   async next(room: number): Promise<readonly Item[]> {
     const items: Item[] = [];
     let left = room;
     for (const log of this.#logs.values()) {
+      if (!hasMore(log)) discard(log);
       if (log.skipped || !hasMore(log)) continue;
       const fed = await this.#read(log, left, items.length === 0);
       if (fed === null) log.skipped = true;
@@ -118,18 +194,16 @@ export class Spool {
 
   /** Null after trouble. */
   async #read(log: Followed, room: number, alone: boolean): Promise<Fed | null> {
-    const { feed } = log;
+    const { feed, unpacked } = log;
     try {
+      if (unpacked !== null && !log.isUnpacked) await unzip(join(this.#receipts, feed.file), unpacked);
+      log.isUnpacked = true;
       return await feed.next(room, log.bytes, alone, () => {
         const message = `${feed.file}: the cursor does not fit the log; it is delivered again from its first line`;
         diagnostics.report(SOURCE, "cursor_rebuilt", message);
       });
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== "ENOENT") {
-        const problem = error instanceof StuckLog ? error.message : String(code ?? error);
-        diagnostics.report(SOURCE, "unreadable_log", `${feed.file}: it cannot be delivered any further: ${problem}`);
-      }
+      tellUnreadable(feed.file, error);
       return null;
     }
   }
@@ -138,12 +212,18 @@ export class Spool {
   #follow(file: string, stats: Stats, claimed: ReadonlySet<string>): Followed | null {
     const log = identityOf(join(this.#receipts, file));
     if (log === null) return null;
-    const own = `file-${sha256Hex(Buffer.from(file)).slice(0, 32)}`;
-    // Two files of one log contradict each other; each is delivered, under a cursor of its own.
-    const key = log === "" || claimed.has(log) ? own : log;
-    const position = this.#positionOf(key, file);
-    const feed = new LogFeed(this.#receipts, file, { key, log: log === "" ? key : log }, position);
-    return { feed, inode: stats.ino, bytes: 0, headBytes: 0, skipped: false, dry: null };
+    const identity = keyOf(log, file, claimed);
+    const feed = new LogFeed(this.#receipts, file, identity, this.#positionOf(identity.key, file));
+    return {
+      feed,
+      inode: stats.ino,
+      bytes: 0,
+      headBytes: 0,
+      skipped: false,
+      dry: null,
+      unpacked: null,
+      isUnpacked: false,
+    };
   }
 
   #positionOf(key: string, file: string): Position {
@@ -153,6 +233,30 @@ export class Spool {
     diagnostics.report(SOURCE, "cursor_rebuilt", message);
     return START;
   }
+}
+
+/** Two files of one log contradict each other; each is delivered, under a cursor of its own. */
+function keyOf(
+  log: string,
+  file: string,
+  claimed: ReadonlySet<string>,
+): { readonly key: string; readonly log: string } {
+  const key = log === "" || claimed.has(log) ? `file-${sha256Hex(Buffer.from(file)).slice(0, 32)}` : log;
+  return { key, log: log === "" ? key : log };
+}
+
+/** A compressed log that was delivered needs its unpacked copy no more. */
+function discard(log: Followed): void {
+  if (log.unpacked === null || !log.isUnpacked) return;
+  log.isUnpacked = false;
+  rmSync(log.unpacked, { force: true });
+}
+
+function tellUnreadable(file: string, error: unknown): void {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return; // it was removed meanwhile
+  const problem = error instanceof StuckLog ? error.message : String(code ?? error);
+  diagnostics.report(SOURCE, "unreadable_log", `${file}: it cannot be delivered any further: ${problem}`);
 }
 
 function hasMore(log: Followed): boolean {
@@ -165,7 +269,7 @@ function sizesOf({ bytes, headBytes }: Followed): string {
 }
 
 /** The log that the first line of a file belongs to; empty where it does not say so, null where there is none yet. */
-export function identityOf(path: string): string | null {
+function identityOf(path: string): string | null {
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   let fd: number | undefined;
   try {

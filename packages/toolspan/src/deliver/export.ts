@@ -1,5 +1,6 @@
 /** The command `export`: delivers receipts and heads of a state folder to an OTLP endpoint, once or until it is stopped. */
 
+import { ToolspanError } from "@toolspan/core";
 import { type ExportOptions, type ExportReport, exportReceipts, stateRoot } from "@toolspan/receipts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -46,6 +47,10 @@ export async function exportCommand(
     if (options.json) console.out.write(`${JSON.stringify(toExportJson(report))}\n`);
     else for (const line of reportLines(report)) console.out.write(`${terminalText(line)}\n`);
     return exitCodeOf(report);
+  } catch (error) {
+    // The options of this command are the library's: what it refuses was wrong usage.
+    if (ToolspanError.is(error, "TOOLSPAN_INVALID_OPTION")) throw new CommandError(error.message);
+    throw error;
   } finally {
     for (const signal of END_SIGNALS) process.off(signal, end);
   }

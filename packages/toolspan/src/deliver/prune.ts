@@ -1,6 +1,7 @@
 /** The command `prune`: removes logs whose time is over and which every endpoint has. */
 
-import { type KeptReason, type PruneReport, pruneReceipts, stateRoot } from "@toolspan/receipts";
+import { ToolspanError } from "@toolspan/core";
+import { type KeptReason, type PruneOptions, type PruneReport, pruneReceipts, stateRoot } from "@toolspan/receipts";
 import { CommandError } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { isFolder } from "../files/files.ts";
@@ -41,7 +42,7 @@ export async function prune(
   const folder = stateRoot(dir);
   if (!(await isFolder(folder))) throw new CommandError(`${folder}: no such folder`);
   const { olderThan, endpoint = [], dryRun = false } = options;
-  const report = await pruneReceipts({
+  const report = await pruned({
     ...(olderThan === undefined ? {} : { olderThan }),
     stateDir: folder,
     endpoints: endpoint,
@@ -50,6 +51,16 @@ export async function prune(
   if (options.json) console.out.write(`${JSON.stringify({ ...report, dry_run: dryRun })}\n`);
   else for (const line of linesOf(report, dryRun)) console.out.write(`${terminalText(line)}\n`);
   return report.kept.every(({ reason }) => IN_ORDER.has(reason)) ? EXIT.ok : EXIT.unknown;
+}
+
+async function pruned(options: PruneOptions): Promise<PruneReport> {
+  try {
+    return await pruneReceipts(options);
+  } catch (error) {
+    // The options of this command are the library's: what it refuses was wrong usage.
+    if (ToolspanError.is(error, "TOOLSPAN_INVALID_OPTION")) throw new CommandError(error.message);
+    throw error;
+  }
 }
 
 function linesOf({ pruned, kept, said }: PruneReport, dryRun: boolean): readonly string[] {
