@@ -11,6 +11,7 @@ import {
 } from "@toolspan/core";
 import { fitAudit, type LayerForm } from "./fit-audit.ts";
 import { fitText } from "./json-text.ts";
+import { timeText } from "./log/wall-time.ts";
 import { millisecondsText } from "./milliseconds-text.ts";
 import { SCHEMA_VERSION } from "./records/envelope.ts";
 import { hash } from "./records/field.ts";
@@ -27,12 +28,17 @@ const MAX_REDACTED = 128;
 const MAX_NAMES = 48;
 const NONE: readonly string[] = [];
 
-/** Builds the receipt of `outcome`; never throws for what layers, callers or tools put into it. */
+/**
+ * Builds the receipt of `outcome`; never throws for what layers, callers or tools put into it.
+ *
+ * @param wallMs What the wall clock says now; without it the dispatch's own clock is believed.
+ */
 export function toReceipt(
   outcome: DispatchOutcome,
   tools: ToolHashes,
   layers: LayerForm,
   uri: string | null,
+  wallMs?: number,
 ): ReceiptDraft {
   const { dispatch, result, runs } = outcome;
   const { call, clock, trace } = dispatch;
@@ -43,7 +49,7 @@ export function toReceipt(
   return {
     record: "receipt",
     schema_version: SCHEMA_VERSION,
-    emitted_at: toRfc3339(clock, clock.now()),
+    emitted_at: wallMs === undefined ? toRfc3339(clock, clock.now()) : timeText(clock, wallMs),
     dispatch_id: dispatch.id,
     session_id: cut.text("session_id", turn.sessionId),
     run_id: cut.text("run_id", turn.runId),

@@ -20,6 +20,11 @@ export class LineClock {
     this.#longest = heartbeatMs === 0 ? Number.POSITIVE_INFINITY : heartbeatMs + LATE_MS;
   }
 
+  /** What the wall clock said when the last line was made; Unix milliseconds. */
+  get wallMs(): number {
+    return this.#wall;
+  }
+
   /** Milliseconds since the last line, by the monotonic clock. */
   get silence(): number {
     return performance.now() - this.#monotonic;

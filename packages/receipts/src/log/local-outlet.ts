@@ -10,7 +10,7 @@ import { LocalLogs, type LocalLogsOptions, type OpenSegment } from "./local-logs
 import { ReceiptFolder } from "./receipt-folder.ts";
 import type { ReceiptNews, Unchained } from "./segment-writer.ts";
 import { stateRoot } from "./state-root.ts";
-import { hasLostTime, timeText } from "./wall-time.ts";
+import { timeText } from "./wall-time.ts";
 import { nowText } from "./writer-identity.ts";
 import { WrittenReceipt } from "./written-receipt.ts";
 
@@ -56,13 +56,11 @@ export class LocalOutlet {
    * @param kept Nobody waits until it is durable: the log has to see to it.
    */
   write(outcome: DispatchOutcome, kept = false): WrittenReceipt {
-    const { call, clock } = outcome.dispatch;
-    const { sessionId } = call.turn;
+    const { sessionId } = outcome.dispatch.call.turn;
     const segment = this.#logOf(sessionId);
     const uri = this.attach ? segment.address + outcome.dispatch.id : null;
-    const draft = toReceipt(outcome, this.#tools, this.#options.layers, uri);
-    const timely = hasLostTime(clock) ? { ...draft, emitted_at: nowText() } : draft;
-    return this.#append(segment, timely, sessionId, kept);
+    const draft = toReceipt(outcome, this.#tools, this.#options.layers, uri, segment.writer.wallMs);
+    return this.#append(segment, draft, sessionId, kept);
   }
 
   /** Puts a receipt that was made elsewhere into its log. */

@@ -124,6 +124,11 @@ export class SegmentWriter implements OpenLog {
     return this.#seq - this.#heads.size;
   }
 
+  /** What the wall clock said when `mindTime` was called last; Unix milliseconds. */
+  get wallMs(): number {
+    return this.#clock.wallMs;
+  }
+
   /** The place of the next line. */
   next(): Chain {
     return { log: this.log, seq: this.#seq, prev: this.#prev };

@@ -4,13 +4,13 @@ import { type Clock, toRfc3339 } from "@toolspan/core";
 import { APART_MS } from "./line-clock.ts";
 import { nowText } from "./writer-identity.ts";
 
-/** True when `clock`, which read the wall clock once, has lost it: it was set since, or the machine slept. */
-export function hasLostTime(clock: Clock): boolean {
-  const wall = clock.anchorSeconds * 1000 + (clock.anchorNanos + clock.now()) / 1e6;
-  return Math.abs(wall - Date.now()) > APART_MS;
-}
-
-/** RFC 3339 of now by `clock`, as long as it has kept the time. */
-export function timeText(clock: Clock): string {
-  return hasLostTime(clock) ? nowText() : toRfc3339(clock, clock.now());
+/**
+ * RFC 3339 of now by `clock`, as long as it has kept the time: it read the wall clock once, and that may have been set since, or the machine slept.
+ *
+ * @param wallMs What the wall clock says now, where that is known.
+ */
+export function timeText(clock: Clock, wallMs: number = Date.now()): string {
+  const reading = clock.now();
+  const kept = clock.anchorSeconds * 1000 + (clock.anchorNanos + reading) / 1e6;
+  return Math.abs(kept - wallMs) > APART_MS ? nowText() : toRfc3339(clock, reading);
 }
