@@ -1,5 +1,5 @@
 // Laws of keyed and committed hashes: what they hide, from whom, and what opens them.
-import { createHash, createHmac, randomBytes } from "node:crypto";
+import { createHash, createHmac, hash as oneShot, randomBytes } from "node:crypto";
 import { canonicalJson } from "@toolspan/canonical";
 import {
   committedHasher,
@@ -50,6 +50,28 @@ describe("a dictionary of all PINs", () => {
     expect(pins.filter((pin) => committedHasher().value(pin).hash === hash)).toEqual([]);
     expect(opens(salt)).toEqual([{ pin: "1234" }]);
   });
+});
+
+test("a million guesses find the arguments behind a plain hash, and nothing behind the others", {
+  timeout: 240_000,
+}, () => {
+  const account = (number: number) => ({ account: String(number).padStart(6, "0") });
+  const secret = account(918_273);
+  const [plain, mine, committed] = [plainHasher(), keyed(), committedHasher()].map(
+    (hasher) => hasher.value(secret).hash,
+  );
+  const stranger = randomBytes(32);
+  const found = { plain: [] as number[], keyed: 0, committed: 0 };
+  for (let guess = 0; guess < 1_000_000; guess++) {
+    // One hash each, as whoever guesses would: canonical text made by hand, and what he knows of the form.
+    const text = `{"account":"${String(guess).padStart(6, "0")}"}`;
+    const sha = oneShot("sha256", text);
+    if (plain === `sha256:${sha}`) found.plain.push(guess);
+    if (digits(mine ?? "") === createHmac("sha256", stranger).update(`toolspan.args/v1\0${text}`).digest("hex"))
+      found.keyed++;
+    if (digits(mine ?? "") === sha || digits(committed ?? "") === sha) found.committed++;
+  }
+  expect(found).toEqual({ plain: [918_273], keyed: 0, committed: 0 });
 });
 
 describe("keyedHasher", () => {

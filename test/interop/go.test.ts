@@ -5,7 +5,7 @@ import { fileSigner, proveDispatch, type SigningKeyFacts, verifyLog, verifyProof
 import { afterAll, describe, expect, test } from "vitest";
 import { bitFlips, headsOf, lineEdits, type Mutation } from "../receipts/mutations.ts";
 import { copyOf, logsIn, type Recorded, recording, recordsOf } from "../receipts/parts.ts";
-import { edit, newKey, signedBy } from "../receipts/signing.ts";
+import { edit, newKey, signedBy, signedLog } from "../receipts/signing.ts";
 import { buildGoVerifier, type GoVerifier } from "./go.ts";
 
 const built = buildGoVerifier();
@@ -119,6 +119,43 @@ describe.skipIf(missing !== undefined)(
       const gone = copyOf(root);
       for (const file of headsOf(join(gone, "receipts"))) rmSync(join(gone, "receipts", file));
       expect(await both(gone, trust)).toEqual([2, 2]);
+    });
+
+    test("say the same of heads that are gone, swapped, behind, or another log's", async () => {
+      const { recorded, key, trust } = await subject();
+      const heads = headsOf(recorded.receipts);
+      const [all = "", latest = ""] = [
+        heads.find((name) => name.endsWith(".heads")),
+        heads.find((name) => name.endsWith(".head")),
+      ];
+      const after = (change: (receipts: string) => void): Promise<readonly number[]> => {
+        const copy = copyOf(recorded.root);
+        change(join(copy, "receipts"));
+        return both(copy, trust);
+      };
+      const entries = [
+        ...readFileSync(join(recorded.receipts, all), "utf8").matchAll(/.+\n.+\n.+\n\n(?:— .+\n)*/g),
+      ].map(String);
+      const [first = "", second = "", ...more] = entries;
+      expect(more.length).toBeGreaterThan(1);
+      for (const file of heads) expect(await after((receipts) => rmSync(join(receipts, file)))).toEqual([2, 2]);
+      expect(await after((receipts) => writeFileSync(join(receipts, all), [second, first, ...more].join("")))).toEqual([
+        1, 1,
+      ]);
+      expect(
+        await after((receipts) => writeFileSync(join(receipts, all), [first, first, second, ...more].join(""))),
+      ).toEqual([1, 1]);
+      expect(await after((receipts) => writeFileSync(join(receipts, latest), second))).toEqual([0, 0]);
+      const other = await signedLog(7, key);
+      const [strange = ""] = headsOf(other.receipts).filter((name) => name.endsWith(".head"));
+      const borrowed = readFileSync(join(other.receipts, strange));
+      expect(await after((receipts) => writeFileSync(join(receipts, latest), borrowed))).toEqual([1, 1]);
+    });
+
+    test("say the same of a whole log that somebody made with a fresh key of the same name", async () => {
+      const { trust } = await subject();
+      const forged = await signedLog(7, newKey("host-1"));
+      expect(await both(forged.root, trust)).toEqual([2, 2]);
     });
   },
 );
