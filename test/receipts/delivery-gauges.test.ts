@@ -1,7 +1,8 @@
 // What delivery measures: how much waits and for how long, while an endpoint is away and once it is back.
-import { createDispatcher, type Meter, OBSERVER, observerCaller } from "@toolspan/core";
+import { createDispatcher, type Meter, observerCaller } from "@toolspan/core";
 import { fileSigner, withAuditLog } from "@toolspan/receipts";
 import { expect, test } from "vitest";
+import { OBSERVER } from "../../packages/core/src/ports/roles.ts";
 import { recordingObserver } from "../support/recording-observer.ts";
 import { freePort, logsEndpoint } from "./endpoint.ts";
 import { temporaryFolder } from "./parts.ts";
