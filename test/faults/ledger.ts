@@ -38,10 +38,15 @@ export class Ledger {
   readonly #effects = new Set<string>();
   /** Claims that stood on disk once. */
   readonly #seen = new Set<string>();
+  readonly #taken = new Set<WriterOrders>();
   #counted = { claims: 0, effects: 0 };
 
-  constructor(root: string) {
+  readonly #count: typeof count;
+
+  /** @param counted False for writers that are broken on purpose: what they claim is not counted. */
+  constructor(root: string, counted = true) {
     this.root = root;
+    this.#count = counted ? count : () => {};
   }
 
   get claims(): number {
@@ -52,9 +57,11 @@ export class Ledger {
     return this.#effects.size;
   }
 
-  /** Takes down what a writer said. */
-  take({ tag }: WriterOrders, said: readonly Said[]): void {
-    count({ runs: 1 });
+  /** Takes down what a writer said; again, when it has said more. */
+  take(orders: WriterOrders, said: readonly Said[]): void {
+    const { tag } = orders;
+    if (!this.#taken.has(orders)) this.#count({ runs: 1 });
+    this.#taken.add(orders);
     const refused = new Set(said.flatMap((one) => (one.say === "no_claim" ? one.call : [])));
     for (const one of said) {
       if (one.say === "claim") this.#claims.set(one.call, { call: one.call, uri: one.uri, sealed: false });
@@ -69,12 +76,6 @@ export class Ledger {
         }
       }
     }
-  }
-
-  /** Forgets what was claimed so far: somebody has destroyed it, and no writer could help that. */
-  forgive(): void {
-    this.#claims.clear();
-    this.#effects.clear();
   }
 
   /** Looks right after a fault, before anybody has recovered anything. */
@@ -112,7 +113,7 @@ export class Ledger {
       (call) => this.#claims.has(call) && !receipts.has(call),
     );
     const lost = [...new Set(gone)];
-    count({ lost: lost.length });
+    this.#count({ lost: lost.length });
     return { ...checked, lost };
   }
 
@@ -125,7 +126,7 @@ export class Ledger {
       else falseClaims.push(`${claim.call}: ${wrong}`);
     }
     const effectsUnseen = [...this.#effects].filter((call) => !intents.has(call));
-    count({
+    this.#count({
       claims: this.claims - this.#counted.claims,
       effects: this.effects - this.#counted.effects,
       falseClaims: falseClaims.length,
@@ -147,11 +148,19 @@ function wrongWith(claim: Claim, found: Found | undefined, heads: ReadonlyMap<st
   return claim.sealed && covered < found.line ? `line ${found.line} lies beyond the head over ${covered}` : null;
 }
 
-/** Lines under the latest head of each log. */
+/** Lines under the last head of each log; the latest one may be an earlier one after a power cut, the file of all never loses one. */
 function headSizes(receipts: string): ReadonlyMap<string, number> {
-  if (!existsSync(receipts)) return new Map();
-  const heads = readdirSync(receipts).filter((name) => name.endsWith(".head"));
-  return new Map(
-    heads.map((name) => [name.slice(0, -5), Number(readFileSync(join(receipts, name), "utf8").split("\n")[1])]),
-  );
+  const sizes = new Map<string, number>();
+  if (!existsSync(receipts)) return sizes;
+  for (const name of readdirSync(receipts)) {
+    const [log = "", kind] = name.split(".");
+    if (kind !== "head" && kind !== "heads") continue;
+    const lines = readFileSync(join(receipts, name), "utf8").split("\n");
+    // Complete entries end in an empty line or in signatures; the size stands below the origin, which ends in the log.
+    for (const [at, line] of lines.entries()) {
+      if (!line.endsWith(`/${log}`) || at + 3 >= lines.length) continue;
+      sizes.set(log, Math.max(sizes.get(log) ?? 0, Number(lines[at + 1])));
+    }
+  }
+  return sizes;
 }

@@ -1,13 +1,15 @@
-// Builds the writer and everything that it imports into one file, as it is, or with one thing broken.
+// Builds the writer and everything that it imports into one file, as it is, or lying to itself about the disk.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, type Plugin } from "vite";
 
-export interface Sabotage {
-  /** Text that stands exactly once in the sources of the receipts package. */
-  readonly from: string;
-  readonly to: string;
+/** What a file of the receipts package gets in place of `node:fs`. */
+export interface Lie {
+  /** Below `packages/receipts/src`. */
+  readonly file: string;
+  /** Definitions that stand in for those of `node:fs`, which is there as `fs`. */
+  readonly code: string;
 }
 
 export interface WriterProgram {
@@ -16,16 +18,17 @@ export interface WriterProgram {
 }
 
 const SOURCE = join(import.meta.dirname, "../../packages/receipts/src");
+const LYING_FS = "\0lying-fs";
 
 /** One file starts faster than a hundred, and a run does not depend on when `dist` was built. */
-export async function writerProgram(sabotages: readonly Sabotage[] = []): Promise<WriterProgram> {
+export async function writerProgram(lie?: Lie): Promise<WriterProgram> {
   const outDir = mkdtempSync(join(tmpdir(), "toolspan-writer-"));
   const remove = (): void => rmSync(outDir, { recursive: true, force: true });
   try {
     await build({
       configFile: false,
       logLevel: "silent",
-      plugins: sabotages.map(patch),
+      plugins: lie === undefined ? [] : [told(lie)],
       resolve: { conditions: ["@toolspan/source", "node"] },
       ssr: { noExternal: true, resolve: { conditions: ["@toolspan/source", "node"] } },
       build: {
@@ -43,20 +46,21 @@ export async function writerProgram(sabotages: readonly Sabotage[] = []): Promis
   return { path: join(outDir, "writer.mjs"), remove };
 }
 
-function patch({ from, to }: Sabotage): Plugin {
-  let found = 0;
+function told({ file, code }: Lie): Plugin {
+  let imports = 0;
   return {
-    name: "sabotage",
-    transform: {
-      order: "pre",
-      handler(code, id) {
-        if (!id.startsWith(SOURCE) || !code.includes(from)) return undefined;
-        found += code.split(from).length - 1;
-        return code.replace(from, () => to);
-      },
+    name: "lying-fs",
+    enforce: "pre",
+    resolveId(source, importer) {
+      if (source !== "node:fs" || importer !== join(SOURCE, file)) return null;
+      imports++;
+      return LYING_FS;
+    },
+    load(id) {
+      return id === LYING_FS ? `import * as fs from "node:fs";\nexport * from "node:fs";\n${code}` : null;
     },
     buildEnd() {
-      if (found !== 1) throw new Error(`the text to patch was found ${found} times, expected once: ${from}`);
+      if (imports !== 1) throw new Error(`${file} imports node:fs ${imports} times, expected once`);
     },
   };
 }

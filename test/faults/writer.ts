@@ -120,8 +120,10 @@ async function wait(): Promise<void> {
   await new Promise<void>((resolve) => {
     process.stdin.once("data", () => {
       process.stdin.pause();
+      process.stdin.unref(); // nobody has to end it for the writer to end
       resolve();
     });
+    process.stdin.ref();
     process.stdin.resume();
   });
 }
