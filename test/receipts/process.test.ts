@@ -39,12 +39,16 @@ describe("a process that ends without a word", () => {
     },
   );
 
-  test("through an uncaught error closes its logs as well", async () => {
-    const root = temporaryFolder();
-    const { code } = await runProgram(["throw", root]);
-    expect(code).toBe(1);
-    expect(await verifyLog(root)).toMatchObject({ exitCode: 0, counts: { receipts: 1 } });
-  });
+  test.each(["required", "best_effort"])(
+    "through an error that nobody catches, a millisecond after a call, loses nothing, policy %s",
+    async (policy) => {
+      const root = temporaryFolder();
+      const { code, stderr } = await runProgram(["throw", root, policy]);
+      expect(code).toBe(1);
+      expect(stderr).toContain("nobody catches this");
+      expect(await verifyLog(root)).toMatchObject({ exitCode: 0, findings: [], counts: { receipts: 1 } });
+    },
+  );
 
   test("does not stay alive for its logs", async () => {
     const root = temporaryFolder();
@@ -159,6 +163,17 @@ describe("a second writer on one session", () => {
     child.stdin?.end();
     expect((await ended).code).toBe(0);
     expect(await verifyLog(root)).toMatchObject({ exitCode: 0, findings: [], counts: { logs: 2, receipts: 6 } });
+  });
+
+  test("two at a time with a hundred calls each: two whole chains, no fork, no false alarm", {
+    timeout: 60_000,
+  }, async () => {
+    const root = temporaryFolder();
+    const run = (): ReturnType<typeof runProgram> => runProgram(["close", root, "required", "100"]);
+    const ran = await Promise.all([run(), run()]);
+    expect(ran.map(({ code }) => code)).toEqual([0, 0]);
+    const counts = { logs: 2, receipts: 200 };
+    expect(await verifyLog(root, { strict: true })).toMatchObject({ exitCode: 0, findings: [], counts });
   });
 
   test("six at a time: every receipt stands in one of six logs, and all of them check out", {

@@ -73,9 +73,9 @@ const scenarios = {
   /** Throws where nobody catches. */
   async throw() {
     await call(0);
-    setImmediate(() => {
+    setTimeout(() => {
       throw new Error("nobody catches this");
-    });
+    }, 1);
   },
   /** Calls and closes. */
   async close() {

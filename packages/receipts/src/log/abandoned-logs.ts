@@ -32,6 +32,7 @@ export class AbandonedLogs {
   /** Abandoned logs of `stem` before the predecessor of log `number`, newest first, at most as many as one log may vouch for. */
   before(stem: string, number: number): readonly string[] {
     const last = number - 2;
+    if (last < 1) return []; // and nothing has to be remembered of a session that has one log
     const { through, open } = this.#watched.get(stem) ?? { through: Math.max(0, last - MAX_LOOKED_AT), open: [] };
     const dead = new Map<number, string>();
     const alive: number[] = [];
