@@ -145,6 +145,7 @@ class ProcessorSink implements LangfuseSink {
     this.#flushTimeoutMs = timeoutMs;
     // The processor waits for the spans inside it before it ends its exporter.
     await this.#processor.forceFlush();
+    this.#out.abandon();
     await this.#processor.shutdown();
   }
 }

@@ -51,6 +51,13 @@ export class Backlog {
     return this.#waiting.shift();
   }
 
+  /** Forgets everything. */
+  clear(): void {
+    this.#waiting.length = 0;
+    this.#spans = 0;
+    this.#bytes = 0;
+  }
+
   release({ body, count }: Request): void {
     this.#spans -= count;
     this.#bytes -= body.length;

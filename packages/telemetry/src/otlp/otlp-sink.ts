@@ -13,8 +13,6 @@ import type { SpanBatch } from "./span-batch.ts";
 
 /** Receivers refuse bodies of some MiB; one large span must not take its neighbours along. */
 const MAX_BATCH_LENGTH = 512 * 1024;
-/** What is under way needs no longer than this to notice that all has ended. */
-const ABORT_MS = 50;
 
 export interface OtlpLimits {
   /** Spans of one request at most. */
@@ -111,13 +109,20 @@ export class OtlpSink implements SpanSink {
     );
   }
 
+  /** Ends at once; everything that has not been answered for counts as lost. */
+  abandon(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#lose(this.pending, ...toldOf(this.#transport.failure, this.#voice.receiver));
+    this.#transport.abort();
+    this.#backlog.clear();
+  }
+
   async #end(timeoutMs: number): Promise<void> {
     await this.forceFlush(timeoutMs);
-    this.#closed = true;
-    // What waits meets a transport that has ended, and counts itself.
-    this.#seal();
-    this.#transport.abort();
-    await withDeadline(() => this.#whenIdle(), ABORT_MS);
+    // In one step: whoever asks next what was lost gets the whole number.
+    this.abandon();
   }
 
   #take(span: ReadableSpan): void {
@@ -159,6 +164,7 @@ export class OtlpSink implements SpanSink {
     this.#sending = true;
     for (let next = this.#backlog.take(); next !== undefined; next = this.#backlog.take()) {
       const result = await this.#transport.send(next.body, next.gzipped);
+      if (this.#closed) break;
       this.#backlog.release(next);
       if (!result.sent) this.#lose(next.count, ...toldOf(result, this.#voice.receiver));
       else

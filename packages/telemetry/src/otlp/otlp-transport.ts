@@ -37,7 +37,7 @@ export interface TransportSettings {
   readonly tls: object;
 }
 
-const ABORTED: SendResult = { sent: false, reason: "aborted", detail: "shut down" };
+const ABORTED: Failed = { sent: false, reason: "aborted", detail: "shut down" };
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
@@ -53,6 +53,8 @@ export class OtlpTransport {
   readonly #stop = new AbortController();
   /** Pauses under way. */
   readonly #pauses = new Set<() => void>();
+  /** How the last attempt of the request under way has failed. */
+  #failed: Failed | undefined;
   /** Who waits for an end: as long as somebody does, pauses are short. */
   #hurries = 0;
 
@@ -63,6 +65,11 @@ export class OtlpTransport {
       settings.url.protocol === "https:"
         ? new network.https.Agent({ keepAlive: true, ...settings.tls })
         : new network.http.Agent({ keepAlive: true });
+  }
+
+  /** Why the request under way would be lost now: how its last attempt has failed, else that there was no time. */
+  get failure(): Failed {
+    return this.#failed ?? ABORTED;
   }
 
   /** Resolves with what became of it, at the latest after `retryMs` and one attempt. Never rejects. */
@@ -98,22 +105,25 @@ export class OtlpTransport {
 
   async #repeat(body: Uint8Array): Promise<SendResult> {
     const until = performance.now() + this.#settings.retryMs;
-    let failed: Failed | undefined;
+    this.#failed = undefined;
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       let asked: number | undefined;
       const attempt = await this.#try(body);
       if ("status" in attempt) {
         const { status, body: response, retryAfter } = attempt;
-        if (status >= 200 && status < 300) return { sent: true, response };
-        failed = { sent: false, reason: "rejected", detail: `status ${status}` };
-        if (!RETRYABLE.has(status)) return failed;
+        if (status >= 200 && status < 300) {
+          this.#failed = undefined;
+          return { sent: true, response };
+        }
+        this.#failed = { sent: false, reason: "rejected", detail: `status ${status}` };
+        if (!RETRYABLE.has(status)) return this.#failed;
         asked = waitAsked(retryAfter);
       } else if (this.#stop.signal.aborted) {
         // Out of time: what an attempt before had met says more.
-        return failed ?? ABORTED;
-      } else failed = attempt;
+        return this.#failed ?? ABORTED;
+      } else this.#failed = attempt;
       const pause = asked ?? wait * (0.5 + Math.random());
-      if (performance.now() + pause > until || !(await this.#pause(pause, asked !== undefined))) return failed;
+      if (performance.now() + pause > until || !(await this.#pause(pause, asked !== undefined))) return this.#failed;
     }
   }
 
