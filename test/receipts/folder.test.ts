@@ -229,8 +229,8 @@ describe("memory", () => {
     const records = recordsOf(join(receipts, "session.jsonl"));
     const copies = records.map((r, i) => (i % 500 === 5 ? { ...r, iteration: 9 } : r)) as LogRecord[];
     writeLog(receipts, "copy.jsonl", idOf(5), copies);
-    const whole = await new Verification(root, {}, CHECKS).run();
-    const parted = await new Verification(root, {}, CHECKS, 1024).run();
+    const whole = await new Verification(root, {}, { checks: CHECKS }).run();
+    const parted = await new Verification(root, {}, { checks: CHECKS, maxSlots: 1024 }).run();
     expect(verdicts(whole)).toEqual([...Array(5).fill("MISSING_RECEIPT"), ...Array(3).fill("CONFLICT")]);
     expect(verdicts(parted).toSorted()).toEqual(verdicts(whole).toSorted());
   });

@@ -18,14 +18,14 @@ const verify: Verify = (folder) => verifyLog(folder);
 const without =
   (checks: Partial<Checks>): Verify =>
   (folder) =>
-    new Verification(folder, {}, { ...CHECKS, ...checks }).run();
+    new Verification(folder, {}, { checks: { ...CHECKS, ...checks } }).run();
 
 /** Asks who wrote the logs, too. */
 const trusting =
   (trust: string, checks: Partial<Checks> = {}): Verify =>
   (folder) => {
     const used = { ...CHECKS, ...checks };
-    return new Verification(folder, {}, used, undefined, loadTrust(trust, used)).run();
+    return new Verification(folder, {}, { checks: used, trust: loadTrust(trust, used) }).run();
   };
 
 /** A closed log with four signed heads, and the key that signed them. */

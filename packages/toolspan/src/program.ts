@@ -99,6 +99,7 @@ function addVerify(program: Command, console: Console, end: End): void {
       "heads that were kept elsewhere: checkpoint texts or the Collector's file of log records; may be given again",
       oneMore,
     )
+    .option("--jobs <n>", "threads that share the work on large logs (default: 2)", wholeNumber)
     .option("--proof <file>", "in place of a path: a proof that prove has made")
     .option("--json", JSON_OPTION)
     .addHelpText(

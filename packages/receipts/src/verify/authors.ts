@@ -2,6 +2,7 @@
 
 import type { LogRecord } from "../records/record.ts";
 import type { Checks } from "./checks.ts";
+import type { SeenRecord } from "./examine-line.ts";
 import type { Findings } from "./findings.ts";
 import type { Head } from "./head-reader.ts";
 import { type Signing, signingOf } from "./signing.ts";
@@ -60,7 +61,7 @@ export class Authors {
     this.#receiptsCovered = this.#receipts;
   }
 
-  sees(record: LogRecord, line: number): void {
+  sees(record: SeenRecord, line: number): void {
     if (line === 1 && record.record === "segment_open") {
       this.#opening = { verifierKey: record.verifier_key, at: record.emitted_at };
     }

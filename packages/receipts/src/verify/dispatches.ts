@@ -2,6 +2,7 @@
 
 import stableStringify from "fast-json-stable-stringify";
 import type { LogRecord } from "../records/record.ts";
+import { isKeyed, type KeyedFacts, type SeenRecord } from "./examine-line.ts";
 import type { Findings } from "./findings.ts";
 import { type Key, KeyTable, keyOf } from "./key-table.ts";
 
@@ -19,11 +20,6 @@ interface Place {
   readonly file: string;
   readonly line: number;
 }
-
-type Keyed = Extract<
-  LogRecord,
-  { readonly dispatch_id: string; readonly record: "receipt" | "intent" | "late_settlement" }
->;
 
 export class Dispatches {
   readonly #findings: Findings;
@@ -54,7 +50,7 @@ export class Dispatches {
   }
 
   /** Takes a record of the log with index `log`; on the first pass of everything, later of the pass's keys. */
-  take(record: LogRecord, log: number, file: string, line: number, pass: number): void {
+  take(record: SeenRecord, log: number, file: string, line: number, pass: number): void {
     if (!isKeyed(record)) return;
     if (this.#table.add(keyOfRecord(record), log)) this.#remember(nameOf(record));
     if (pass > 0) return;
@@ -105,22 +101,18 @@ export class Dispatches {
   }
 }
 
-function isKeyed(record: LogRecord): record is Keyed {
-  return record.record === "receipt" || record.record === "intent" || record.record === "late_settlement";
-}
-
-function keyOfRecord(record: Keyed): Key {
+function keyOfRecord(record: KeyedFacts): Key {
   if (record.record === "receipt") return keyOf(record.dispatch_id, RECEIPT, 0);
   return keyOf(record.dispatch_id, record.record === "intent" ? INTENT : LATE, record.attempt);
 }
 
-function nameOf(record: Keyed): string {
+function nameOf(record: KeyedFacts): string {
   const attempt = record.record === "receipt" ? "" : ` attempt ${record.attempt}`;
   return `${record.record} ${record.dispatch_id}${attempt}`;
 }
 
 /** What copies have to agree in: everything but where and when each was written. */
-function contentOf(record: Keyed): string {
+function contentOf(record: LogRecord): string {
   const { chain: _chain, emitted_at: _emitted, ...content } = record;
   if (record.record !== "receipt" || record.audit === null) return stableStringify(content);
   const { receipt_uri: _uri, ...audit } = record.audit as Readonly<Record<string, unknown>>;

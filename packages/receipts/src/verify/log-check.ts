@@ -1,18 +1,16 @@
 /** Checks one log, line by line: what each line is, where it stands, and that all of them are under a head. */
 
-import { join } from "node:path";
 import { MerkleTree, sha256Hex } from "../log/merkle.ts";
-import type { LogRecord } from "../records/record.ts";
 import type { Anchor } from "./anchor-store.ts";
 import type { Authors } from "./authors.ts";
 import { Blames } from "./blames.ts";
 import { ChainOrder } from "./chain-order.ts";
 import type { Checks } from "./checks.ts";
+import { type ExaminedLine, examineLine, type SeenRecord } from "./examine-line.ts";
 import type { Findings } from "./findings.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { judgeHeads } from "./judge-heads.ts";
-import { parseLine } from "./parse-line.ts";
-import { type Line, readLines } from "./read-lines.ts";
+import type { Line } from "./read-lines.ts";
 import { Silences } from "./silences.ts";
 import type { Claim } from "./survey.ts";
 import type { Verdict } from "./verdicts.ts";
@@ -36,8 +34,7 @@ export interface LogCheckOptions {
   /** Judges who signed; null when nobody asks. */
   readonly authors: Authors | null;
   /** Told of each line that is what its schema says. */
-  readonly onRecord: (record: LogRecord, line: number) => void;
-  readonly onBytes: (bytes: number) => void;
+  readonly onRecord: (record: SeenRecord, line: number) => void;
 }
 
 export interface CheckedLog {
@@ -53,15 +50,8 @@ export interface CheckedLog {
   readonly anchoredReceipts: number;
 }
 
-/** Reads the log once and reports into `findings`. */
-export async function checkLog(options: LogCheckOptions): Promise<CheckedLog> {
-  const check = new LogCheck(options);
-  const path = join(options.folder, options.file);
-  const tail = await readLines(path, (line, number) => check.take(line, number), { onBytes: options.onBytes });
-  return check.end(tail.bytes);
-}
-
-class LogCheck {
+/** Takes the lines of one log and reports into `findings`. */
+export class LogCheck {
   readonly #options: LogCheckOptions;
   readonly #file: string;
   readonly #watch: HeadWatch;
@@ -90,11 +80,13 @@ class LogCheck {
   }
 
   take(line: Line, number: number): void {
-    const { strict, onRecord } = this.#options;
-    const leaf = line.leaf();
-    const { record, chain, problem } = parseLine(line, strict);
-    this.#lines = number;
     this.#checkTorn(line.bytes, number - 1, true);
+    this.place(examineLine(line, this.#options.strict), number);
+  }
+
+  /** Takes a line of a log of which no `recovery` line says anything. */
+  place({ leaf, chain, problem, record }: ExaminedLine, number: number): void {
+    this.#lines = number;
     if (this.#closedAt !== null) this.#blames.add("AFTER_CLOSE", number, `line ${this.#closedAt} has closed the log`);
     if (problem !== null) this.#report(problem.verdict, number, problem.message);
     this.#order.place(chain, leaf, number, { leaf: this.#last, tree: this.#tree });
@@ -109,7 +101,7 @@ class LogCheck {
       this.#blames.add("MISSING", 1, "the line that opens a log is not there");
     }
     if (record.record === "segment_close") this.#closedAt = number;
-    onRecord(record, number);
+    this.#options.onRecord(record, number);
   }
 
   #add(leaf: string): void {

@@ -25,8 +25,8 @@ export function parseLine(line: Line, strict: boolean): ParsedLine {
   const text = bytes.toString(ascii ? "latin1" : "utf8");
   const value = parseJson(text);
   if (!isObject(value)) return malformed("it is not a JSON object");
-  const place = chain.accepts(value.chain) ? (value.chain as Chain) : null;
   const fault = faultOf(value);
+  const place = fault === null || chain.accepts(value.chain) ? (value.chain as Chain | null) : null;
   if (fault !== null && "unknown" in fault) {
     const message = `this verifier does not know its ${fault.unknown}`;
     return { record: null, chain: place, problem: { verdict: "UNKNOWN_RECORD", message } };

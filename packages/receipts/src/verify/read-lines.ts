@@ -138,6 +138,13 @@ export class LineBuffer {
     this.#buffer = Buffer.allocUnsafe(chunk + 1);
   }
 
+  /** Forgets what is there, to begin elsewhere. */
+  reset(): void {
+    this.#start = 1;
+    this.#end = 1;
+    this.#skipping = false;
+  }
+
   /** Reads a chunk from `position`, at most `most` bytes; returns how many came. */
   fill(fd: number, position: number, most: number = Number.POSITIVE_INFINITY): number {
     this.#makeRoom(this.#chunk);

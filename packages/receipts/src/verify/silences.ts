@@ -1,6 +1,6 @@
 /** Silence that a log's writer promised to break: stretches without a line that no heartbeat explains. */
 
-import type { LogRecord } from "../records/record.ts";
+import type { SeenRecord } from "./examine-line.ts";
 import type { Findings } from "./findings.ts";
 
 /** What is granted beyond the promised interval: a busy machine, clocks that are corrected, milliseconds. */
@@ -10,9 +10,6 @@ const PREFIX = 18;
 const MAX_PENDING = 64;
 /** Records that are stamped when they are written. Others bear the clock of their dispatch, which a clock that is set leaves behind. */
 const OF_WRITER: ReadonlySet<string> = new Set(["segment_open", "segment_close", "heartbeat", "recovery"]);
-
-/** What is looked at of a line. */
-export type TimedRecord = Pick<LogRecord, "record" | "emitted_at">;
 
 interface Silence {
   readonly line: number;
@@ -38,7 +35,7 @@ export class Silences {
     this.#file = file;
   }
 
-  sees(record: TimedRecord, line: number): void {
+  sees(record: SeenRecord, line: number): void {
     if (line === 1) this.#promised = promiseOf(record);
     if (this.#promised === null) return;
     if (this.#pending.length > 0) this.#settle(record, line);
@@ -55,13 +52,13 @@ export class Silences {
     this.#prefix = emitted_at.slice(0, PREFIX);
   }
 
-  #suspect(silence: Silence, record: TimedRecord): void {
+  #suspect(silence: Silence, record: SeenRecord): void {
     if (isExplained(record)) return;
     if (record.record === "segment_close") this.#tell(silence);
     else if (this.#pending.length < MAX_PENDING) this.#pending.push(silence);
   }
 
-  #settle(record: TimedRecord, line: number): void {
+  #settle(record: SeenRecord, line: number): void {
     if (isExplained(record)) this.#pending = this.#pending.filter((silence) => silence.line !== line - 1);
     if (!OF_WRITER.has(record.record)) return;
     for (const silence of this.#pending) {
@@ -78,12 +75,12 @@ export class Silences {
   }
 }
 
-function promiseOf(record: TimedRecord): number | null {
-  return record.record === "segment_open" && "heartbeat_ms" in record ? (record.heartbeat_ms as number | null) : null;
+function promiseOf(record: SeenRecord): number | null {
+  return record.record === "segment_open" ? record.heartbeat_ms : null;
 }
 
-function isExplained(record: TimedRecord): boolean {
-  return record.record === "heartbeat" && "reason" in record && record.reason !== "idle";
+function isExplained(record: SeenRecord): boolean {
+  return record.record === "heartbeat" && record.reason !== "idle";
 }
 
 function between(from: string, to: string): number {

@@ -1,20 +1,23 @@
 /** One run of the verifier over a log or a folder: which files, in which order, in how many passes. */
 
 import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isCompressed, plainName } from "../log/file-name.ts";
 import { logOfHeadFile } from "../log/head-files.ts";
 import type { LogRecord } from "../records/record.ts";
-import { AnchorStore } from "./anchor-store.ts";
+import { type Anchor, AnchorStore } from "./anchor-store.ts";
 import { Authors } from "./authors.ts";
+import { type CheckLogsOptions, checkLogs, type LogRun } from "./check-logs.ts";
 import type { Checks } from "./checks.ts";
 import { Dispatches } from "./dispatches.ts";
+import type { SeenRecord } from "./examine-line.ts";
 import { Findings } from "./findings.ts";
 import { DamagedGzip } from "./gunzipped.ts";
 import { haveSameLines } from "./have-same-lines.ts";
 import { judgeAbsent, judgeForks, type PrunedLog } from "./judge-anchors.ts";
 import { loadAnchors } from "./load-anchors.ts";
-import { type CheckedLog, checkLog } from "./log-check.ts";
+import { type CheckedLog, LogCheck } from "./log-check.ts";
 import { parseLine } from "./parse-line.ts";
 import { readLines } from "./read-lines.ts";
 import { readSpanClaims } from "./span-claims.ts";
@@ -34,17 +37,27 @@ interface SeenLog extends CheckedLog {
   } | null;
 }
 
+export interface VerificationParts {
+  readonly checks: Checks;
+  readonly trust?: Trust | null;
+  /** Files of heads that were kept elsewhere. */
+  readonly anchors?: readonly string[];
+  /** Bound of the table of dispatches; for tests. */
+  readonly maxSlots?: number;
+  /** How work is divided; for tests. */
+  readonly tuning?: NonNullable<CheckLogsOptions["tuning"]>;
+}
+
 export class Verification {
   readonly #path: string;
   readonly #options: VerifyOptions;
   readonly #checks: Checks;
   readonly #trust: Trust | null;
-  readonly #anchorPaths: readonly string[];
+  readonly #parts: VerificationParts;
   #anchors: AnchorStore = new AnchorStore(0);
   /** Each log that could be read, by its name in findings. */
   readonly #seen = new Map<string, SeenLog>();
   readonly #findings = new Findings();
-  readonly #maxSlots: number | undefined;
   #dispatches: Dispatches;
   /** Logs of which no head kept elsewhere covers all that they will ever hold. */
   #open = 0;
@@ -65,29 +78,21 @@ export class Verification {
     bytes: 0,
   };
 
-  /** @param maxSlots Bound of the table of dispatches; for tests. */
-  constructor(
-    path: string,
-    options: VerifyOptions,
-    checks: Checks,
-    maxSlots?: number,
-    trust: Trust | null = null,
-    anchors: readonly string[] = [],
-  ) {
+  constructor(path: string, options: VerifyOptions, parts: VerificationParts) {
     this.#path = path;
-    this.#anchorPaths = anchors;
     this.#options = options;
-    this.#checks = checks;
-    this.#trust = trust;
-    this.#maxSlots = maxSlots;
-    this.#dispatches = new Dispatches(this.#findings, 0, maxSlots);
+    this.#parts = parts;
+    this.#checks = parts.checks;
+    this.#trust = parts.trust ?? null;
+    this.#dispatches = new Dispatches(this.#findings, 0, parts.maxSlots);
   }
 
   async run(): Promise<VerifyReport> {
     // A writer may be at work: what was kept elsewhere is read before the logs that it vouches for.
-    if (this.#anchorPaths.length > 0) {
+    const anchors = this.#parts.anchors ?? [];
+    if (anchors.length > 0) {
       const facts = { trust: this.#trust, checks: this.#checks, findings: this.#findings };
-      this.#anchors = await loadAnchors(this.#anchorPaths, facts);
+      this.#anchors = await loadAnchors(anchors, facts);
     }
     const scope = scopeOf(this.#path, this.#findings);
     if (scope !== null) await this.#verify(scope);
@@ -98,7 +103,7 @@ export class Verification {
       strict: strict === true,
       folder: scope?.root !== null,
       spans: (scope?.spans.length ?? 0) > 0,
-      anchors: this.#anchorPaths.length > 0 ? { open: this.#open } : null,
+      anchors: anchors.length > 0 ? { open: this.#open } : null,
       counts: this.#counts,
     });
   }
@@ -174,51 +179,74 @@ export class Verification {
     logs: readonly SurveyedLog[],
     label: (file: string) => string,
   ): Promise<void> {
-    const { strict = false, allowOpen = null, onProgress } = this.#options;
+    const { strict = false, allowOpen = null, workers = Math.min(2, availableParallelism()) } = this.#options;
     const totalBytes = sizeOf(scope.folder, scope.files);
-    this.#dispatches = new Dispatches(this.#findings, totalBytes, this.#maxSlots);
-    for (const [index, { file, log, origins }] of logs.entries()) {
-      const authors = this.#trust === null ? null : new Authors(this.#trust, this.#checks);
-      const anchors = log === null ? [] : this.#anchors.of(log);
-      judgeForks(anchors, this.#findings);
-      try {
-        const checked = await checkLog({
-          folder: scope.folder,
-          file,
-          log,
-          origins,
-          claims: claimsOn(survey, file, log),
-          anchors,
-          label,
-          checks: this.#checks,
-          strict,
-          allowOpen,
-          findings: this.#findings,
-          authors,
-          onRecord: (record, line) => this.#take(record, index, label(file), line),
-          onBytes: (bytes) => {
-            this.#counts.bytes += bytes;
-            onProgress?.({ bytes: this.#counts.bytes, totalBytes, logs: index, totalLogs: logs.length });
-          },
-        });
-        this.#counts.logs++;
-        this.#counts.lines += checked.lines;
-        this.#counts.heads += checked.heads;
-        this.#counts.anchors += anchors.length;
-        this.#counts.anchored += checked.anchoredReceipts;
-        const told = authors?.judge(label(file), this.#findings) === true;
-        this.#counts.sealed += authors?.sealedReceipts() ?? 0;
-        this.#seen.set(label(file), {
-          ...checked,
-          signed: authors === null ? null : { covered: authors.covered, told },
-        });
-      } catch (error) {
-        if (error instanceof DamagedGzip) {
-          this.#counts.logs++;
-          this.#findings.add("GZIP_DAMAGED", label(file), null, "it cannot be decompressed to its end");
-        } else this.#findings.add("UNREADABLE", label(file), null, wordOf(error));
-      }
+    this.#dispatches = new Dispatches(this.#findings, totalBytes, this.#parts.maxSlots);
+    const authors = logs.map(() => (this.#trust === null ? null : new Authors(this.#trust, this.#checks)));
+    const runs = logs.map(({ file, log, origins }, index): LogRun => {
+      const claims = claimsOn(survey, file, log);
+      return {
+        path: join(scope.folder, file),
+        log,
+        divisible: !isCompressed(file) && claims.every(({ torn }) => torn === null),
+        start: () =>
+          new LogCheck({
+            folder: scope.folder,
+            file,
+            log,
+            origins,
+            claims,
+            anchors: this.#anchorsOf(log),
+            label,
+            checks: this.#checks,
+            strict,
+            allowOpen,
+            findings: this.#findings,
+            authors: authors[index] ?? null,
+            onRecord: (record, line) => this.#take(record, index, label(file), line),
+          }),
+        onBytes: (bytes) => this.#progress(bytes, totalBytes, index, logs.length),
+      };
+    });
+    const options = { workers, strict, totalBytes, ...(this.#parts.tuning && { tuning: this.#parts.tuning }) };
+    let index = 0;
+    judgeForks(this.#anchorsOf(logs[0]?.log ?? null), this.#findings);
+    for await (const result of checkLogs(runs, options)) {
+      const { file, log } = logs[index] as SurveyedLog;
+      if ("checked" in result)
+        this.#see(label(file), result.checked, this.#anchorsOf(log).length, authors[index] ?? null);
+      else this.#missed(label(file), result.error);
+      index++;
+      judgeForks(this.#anchorsOf(logs[index]?.log ?? null), this.#findings);
     }
+  }
+
+  #anchorsOf(log: string | null): readonly Anchor[] {
+    return log === null ? [] : this.#anchors.of(log);
+  }
+
+  #progress(bytes: number, totalBytes: number, logs: number, totalLogs: number): void {
+    this.#counts.bytes += bytes;
+    this.#options.onProgress?.({ bytes: this.#counts.bytes, totalBytes, logs, totalLogs });
+  }
+
+  /** A log that was read to its end. */
+  #see(file: string, checked: CheckedLog, anchors: number, authors: Authors | null): void {
+    this.#counts.logs++;
+    this.#counts.lines += checked.lines;
+    this.#counts.heads += checked.heads;
+    this.#counts.anchors += anchors;
+    this.#counts.anchored += checked.anchoredReceipts;
+    const told = authors?.judge(file, this.#findings) === true;
+    this.#counts.sealed += authors?.sealedReceipts() ?? 0;
+    this.#seen.set(file, { ...checked, signed: authors === null ? null : { covered: authors.covered, told } });
+  }
+
+  #missed(file: string, error: unknown): void {
+    if (error instanceof DamagedGzip) {
+      this.#counts.logs++;
+      this.#findings.add("GZIP_DAMAGED", file, null, "it cannot be decompressed to its end");
+    } else this.#findings.add("UNREADABLE", file, null, wordOf(error));
   }
 
   /** Lines that no signed head answers for. */
@@ -257,7 +285,7 @@ export class Verification {
     return answered;
   }
 
-  #take(record: LogRecord, log: number, file: string, line: number): void {
+  #take(record: SeenRecord, log: number, file: string, line: number): void {
     if (record.record === "receipt") this.#counts.receipts++;
     if (record.record === "intent") this.#counts.intents++;
     if (record.record === "late_settlement") this.#counts.late_settlements++;

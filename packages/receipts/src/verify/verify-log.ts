@@ -7,6 +7,8 @@ import { Verification } from "./verification.ts";
 import type { VerifyOptions } from "./verify-options.ts";
 import type { VerifyReport } from "./verify-report.ts";
 
+const MAX_WORKERS = 64;
+
 /**
  * Checks a receipt log offline, with nothing but its files.
  *
@@ -18,7 +20,7 @@ import type { VerifyReport } from "./verify-report.ts";
  * @throws TOOLSPAN_INVALID_OPTION for a bad path or option.
  */
 export async function verifyLog(path: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const { allowOpen, strict, trust, anchors } = options;
+  const { allowOpen, strict, trust, anchors, workers } = options;
   if (typeof path !== "string" || path === "") throw invalid("path", "a file or a folder", kindOf(path));
   if (allowOpen !== undefined && !(Number.isSafeInteger(allowOpen) && allowOpen >= 0)) {
     throw invalid(
@@ -27,13 +29,17 @@ export async function verifyLog(path: string, options: VerifyOptions = {}): Prom
       typeof allowOpen === "number" ? String(allowOpen) : kindOf(allowOpen),
     );
   }
+  if (workers !== undefined && !(Number.isInteger(workers) && workers >= 1 && workers <= MAX_WORKERS)) {
+    const received = typeof workers === "number" ? String(workers) : kindOf(workers);
+    throw invalid("workers", `an integer from 1 to ${MAX_WORKERS}`, received);
+  }
   if (strict !== undefined && typeof strict !== "boolean") throw invalid("strict", "true or false", kindOf(strict));
   if (trust !== undefined && (typeof trust !== "string" || trust === "")) {
     throw invalid("trust", "a verifier key or a path", kindOf(trust));
   }
   const paths = anchors === undefined ? [] : pathsOf(anchors);
   const trusted = trust === undefined ? null : loadTrust(trust, CHECKS);
-  return new Verification(path, options, CHECKS, undefined, trusted, paths).run();
+  return new Verification(path, options, { checks: CHECKS, trust: trusted, anchors: paths }).run();
 }
 
 function pathsOf(anchors: unknown): readonly string[] {

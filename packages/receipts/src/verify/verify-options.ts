@@ -9,6 +9,8 @@ export interface VerifyOptions {
   readonly trust?: string;
   /** Files of heads that were kept where the writer cannot reach them: checkpoint texts, or the Collector's OTLP/JSON lines. Asks whether the logs still are what they vouch for. */
   readonly anchors?: string | readonly string[];
+  /** Threads that share the work where there are more than a few megabytes, 1 to 64; default 2, or 1 where the machine has one. The report is the same. */
+  readonly workers?: number;
   /** Called now and then while it runs. */
   readonly onProgress?: (progress: VerifyProgress) => void;
 }

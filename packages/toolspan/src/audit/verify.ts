@@ -18,6 +18,7 @@ export interface VerifyCommandOptions {
   readonly strict?: true;
   readonly trust?: string;
   readonly anchors?: readonly string[];
+  readonly jobs?: number;
   readonly proof?: string;
   readonly json?: true;
 }
@@ -62,10 +63,11 @@ async function verifyOneProof(
 
 async function verifyLogs(console: Console, path: string, options: VerifyCommandOptions): Promise<ExitCode> {
   if (!(await exists(path))) throw new CommandError(`${path}: no such file or folder`);
-  const { json, ...asked } = options;
+  const { json, jobs, ...asked } = options;
   const bar = progressBar(console.err, "verifying", 1);
   const report = await verifyLog(path, {
     ...asked,
+    ...(jobs === undefined ? {} : { workers: jobs }),
     onProgress: ({ bytes, totalBytes, logs, totalLogs }) =>
       bar.update(totalBytes === 0 ? 0 : bytes / totalBytes, `${count(logs)} of ${counted(totalLogs, "log")}`),
   });
