@@ -81,14 +81,15 @@ export class Ledger {
   /** Looks right after a fault, before anybody has recovered anything. */
   async afterFault(): Promise<Checked> {
     const report = await verifyLog(this.root);
-    const receipts = new Map<string, Found>();
+    const receipts = new Map<string, Found[]>();
     const intents = new Set<string>();
     const lines = existsSync(join(this.root, "receipts")) ? readRecords(this.root) : [];
     for await (const { file, line, record } of lines) {
       if (record?.record === "intent") intents.add(record.tool_call_id as string);
       if (record?.record !== "receipt") continue;
       const { chain, dispatch_id: dispatchId, tool_call_id: call } = record;
-      receipts.set(call as string, { file, line, log: chain.log, dispatchId });
+      const found = { file, line, log: chain.log, dispatchId };
+      receipts.set(call as string, [...(receipts.get(call as string) ?? []), found]);
     }
     return this.#check(receipts, intents, report);
   }
@@ -96,7 +97,7 @@ export class Ledger {
   /** Looks when all is over, at nothing but what `readVerified` gives; counts, and says which durable receipts are gone. */
   async atEnd(trust?: string): Promise<Checked & { readonly lost: readonly string[] }> {
     let report: VerifyReport | undefined;
-    const receipts = new Map<string, Found>();
+    const receipts = new Map<string, Found[]>();
     const intents = new Set<string>();
     const onReport = (given: VerifyReport): void => {
       report = given;
@@ -105,7 +106,8 @@ export class Ledger {
       if (record.record === "intent") intents.add(record.tool_call_id as string);
       if (record.record !== "receipt") continue;
       const { chain, dispatch_id: dispatchId, tool_call_id: call } = record;
-      receipts.set(call as string, { file, line, log: chain.log, dispatchId });
+      const found = { file, line, log: chain.log, dispatchId };
+      receipts.set(call as string, [...(receipts.get(call as string) ?? []), found]);
     }
     if (trust !== undefined) report = await verifyLog(this.root, { trust });
     const checked = this.#check(receipts, intents, report as VerifyReport);
@@ -117,11 +119,11 @@ export class Ledger {
     return { ...checked, lost };
   }
 
-  #check(receipts: ReadonlyMap<string, Found>, intents: ReadonlySet<string>, report: VerifyReport): Checked {
+  #check(receipts: ReadonlyMap<string, readonly Found[]>, intents: ReadonlySet<string>, report: VerifyReport): Checked {
     const heads = headSizes(join(this.root, "receipts"));
     const falseClaims: string[] = [];
     for (const claim of this.#claims.values()) {
-      const wrong = wrongWith(claim, receipts.get(claim.call), heads);
+      const wrong = wrongWithAll(claim, receipts.get(claim.call) ?? [], heads);
       if (wrong === null) this.#seen.add(claim.call);
       else falseClaims.push(`${claim.call}: ${wrong}`);
     }
@@ -137,8 +139,17 @@ export class Ledger {
   }
 }
 
-function wrongWith(claim: Claim, found: Found | undefined, heads: ReadonlyMap<string, number>): string | null {
-  if (found === undefined) return `no receipt (${claim.uri ?? "said to be sealed"})`;
+/** A receipt may stand in several logs: one of its copies has to be what was claimed. */
+function wrongWithAll(claim: Claim, copies: readonly Found[], heads: ReadonlyMap<string, number>): string | null {
+  let wrong: string | null = `no receipt (${claim.uri ?? "said to be sealed"})`;
+  for (const copy of copies) {
+    wrong = wrongWith(claim, copy, heads);
+    if (wrong === null) return null;
+  }
+  return wrong;
+}
+
+function wrongWith(claim: Claim, found: Found, heads: ReadonlyMap<string, number>): string | null {
   if (claim.uri !== null) {
     const [address = "", dispatchId] = claim.uri.split("#");
     if (dispatchId !== found.dispatchId) return `another dispatch: ${found.dispatchId} for ${claim.uri}`;
