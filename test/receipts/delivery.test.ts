@@ -2,10 +2,12 @@
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -71,7 +73,7 @@ describe("a state folder", () => {
     const texts = heads.map((name) => readFileSync(join(receipts, name), "utf8"));
     expect([...headsIn(endpoint.taken)].sort()).toEqual(texts.sort());
     expect(report).toMatchObject({ lines: 14, heads: 3, anchored: 0, parked: 0, deadLetters: 0, heldBy: null });
-    expect(report.left).toEqual({ logs: 0, lines: 0, heads: 0, bytes: 0 });
+    expect(report.left).toEqual({ logs: 0, lines: 0, heads: 0, bytes: 0, unreadable: 0 });
   });
 
   test("is described beside each line: kind, dispatch, place, time, trace, severity", async () => {
@@ -186,14 +188,28 @@ describe("a compressed log", () => {
     expect(readdirSync(folderOf(root, report)).filter((name) => name.includes("unpacked"))).toEqual([]);
   });
 
-  test("that is damaged holds up no other, and is still waiting", async () => {
-    const { root, receipts } = await closedLog(2);
-    writeFileSync(
-      join(receipts, "other.jsonl.gz"),
-      gzipSync(readFileSync(join(receipts, "session.jsonl"))).subarray(0, 90),
-    );
+  test("that is damaged holds up no other, and nobody says that the endpoint has everything", async () => {
+    const { root, receipts } = await closedLog(40);
+    const zipped = gzipSync(readFileSync(join(receipts, "session.jsonl")));
+    await closedLog(2, { stateDir: root });
+    rmSync(join(receipts, "session.jsonl"));
+    writeFileSync(join(receipts, "beginning.jsonl.gz"), zipped.subarray(0, 90), { mode: 0o600 });
     const endpoint = await logsEndpoint();
-    expect(await deliver(root, endpoint)).toMatchObject({ lines: 4, parked: 0 });
+    const report = await deliver(root, endpoint);
+    expect(report).toMatchObject({ lines: 4, parked: 0, left: { unreadable: 1 } });
+    writeFileSync(join(receipts, "session.jsonl.gz"), zipped.subarray(0, zipped.length - 200), { mode: 0o600 });
+    expect((await deliver(root, endpoint)).left.unreadable).toBe(2);
+  });
+
+  test("or a plain one that is a folder, or a link, is unreadable and sends nothing of elsewhere", async () => {
+    const { root, receipts } = await closedLog(2);
+    const secret = join(temporaryFolder(), "secret");
+    writeFileSync(secret, "secret\n");
+    symlinkSync(secret, join(receipts, "link.jsonl"));
+    mkdirSync(join(receipts, "folder.jsonl"));
+    const endpoint = await logsEndpoint();
+    expect(await deliver(root, endpoint)).toMatchObject({ lines: 4, left: { lines: 0, unreadable: 2 } });
+    expect(JSON.stringify(endpoint.taken)).not.toContain("secret");
   });
 });
 
@@ -273,6 +289,24 @@ describe("an endpoint that is away", () => {
     await deliver(root, endpoint);
     expect(linesByLog(endpoint.taken)).toEqual(onDisk(receipts));
     expect(sent).toBeLessThan(64 * 2 ** 20);
+  });
+
+  test.each<[string, (port: number) => string, RegExp]>([
+    ["speaks no TLS", (port) => `https://127.0.0.1:${port}`, /SSL|EPROTO|ECONNRESET|UND_ERR/],
+    ["has no name", () => "http://nobody.invalid:4318", /ENOTFOUND|EAI_AGAIN/],
+    ["stands at a port that fetch refuses", () => "http://127.0.0.1:9", /bad port/],
+  ])("that %s leaves everything where it is", async (_, urlOf, reason) => {
+    const { root } = await closedLog(2);
+    const plain = await logsEndpoint();
+    const reasons: string[] = [];
+    const report = await deliver(
+      root,
+      { url: urlOf(plain.port) },
+      { patienceMs: 500, onAway: (word) => reasons.push(word) },
+    );
+    expect(report).toMatchObject({ lines: 0, parked: 0, left: { lines: 4, heads: 1 } });
+    expect(reasons[0]).toMatch(reason);
+    expect(await deliver(root, plain)).toMatchObject({ lines: 4, heads: 1 });
   });
 
   test("for longer than anybody waits is given up, and says what is left", async () => {
@@ -533,6 +567,16 @@ describe("a cursor", () => {
     expect((statSync(folder).mode & 0o777).toString(8)).toBe("700");
     for (const name of readdirSync(folder)) expect((statSync(join(folder, name)).mode & 0o777).toString(8)).toBe("600");
   });
+});
+
+test("an address with a query is sent to as it is, and written and printed without it", async () => {
+  const { root } = await closedLog(1);
+  const endpoint = await logsEndpoint();
+  const report = await deliver(root, { url: `${endpoint.url}/in/v1/logs?key=secret` });
+  expect(endpoint.requests[0]?.path).toBe("/in/v1/logs?key=secret");
+  const written = readFileSync(join(folderOf(root, report), "endpoint.json"), "utf8");
+  expect(JSON.stringify(report) + written).not.toContain("secret");
+  expect(report.url).toBe(`${endpoint.url}/in/v1/logs`);
 });
 
 describe("one sender", () => {

@@ -59,7 +59,7 @@ describe("toolspan export", () => {
       heads: 1,
       anchored: 0,
       parked: 0,
-      left: { logs: 0, lines: 0, heads: 0, bytes: 0 },
+      left: { logs: 0, lines: 0, heads: 0, bytes: 0, unreadable: 0 },
       dead_letters: 0,
       held_by: null,
     });

@@ -24,6 +24,8 @@ export interface DeliveryEndpoint {
   /** Names its folder under `<state root>/delivery/`. */
   readonly id: string;
   readonly url: string;
+  /** The address without its query, which may hold a secret: this is what is written and printed. */
+  readonly shown: string;
   readonly headers: Headers;
   readonly outside: boolean;
   readonly requestTimeoutMs: number;
@@ -43,6 +45,7 @@ export function deliveryEndpoint(subject: string, options: DeliveryOptions): Del
   return {
     id: endpointId(url),
     url,
+    shown: url.split("?", 1)[0] ?? url,
     headers: headersOf(subject, options.headers),
     outside: flagOf(subject, options.outside),
     requestTimeoutMs: withinLimits(subject, "requestTimeoutMs", options.requestTimeoutMs, DEFAULT_REQUEST_TIMEOUT_MS),

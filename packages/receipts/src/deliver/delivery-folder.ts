@@ -31,7 +31,7 @@ export function deliveryFolder(root: string, id: string): string {
 export function makeDeliveryFolder(root: string, endpoint: DeliveryEndpoint): string {
   privateFolder(root, DELIVERY_FOLDER);
   const folder = privateFolder(join(root, DELIVERY_FOLDER), endpoint.id);
-  const facts = `${JSON.stringify({ version: 1, url: endpoint.url, outside: endpoint.outside })}\n`;
+  const facts = `${JSON.stringify({ version: 1, url: endpoint.shown, outside: endpoint.outside })}\n`;
   if (!existsSync(join(folder, FACTS)) || readFileSync(join(folder, FACTS), "utf8") !== facts) {
     replaceFile(folder, FACTS, facts);
   }
@@ -52,9 +52,10 @@ export function sweep(folder: string): void {
 export function knownEndpoints(root: string): readonly KnownEndpoint[] {
   const folder = join(root, DELIVERY_FOLDER);
   if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .sort()
-    .map((id) => ({ id, url: urlIn(join(folder, id, FACTS)) }));
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => ({ id: name, url: urlIn(join(folder, name, FACTS)) }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function urlIn(path: string): string | null {

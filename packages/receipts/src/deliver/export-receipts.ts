@@ -33,6 +33,7 @@ export interface ExportOptions extends DeliveryOptions {
 export interface ExportReport extends DeliveryCounts {
   /** Name of the endpoint's folder under `<state root>/delivery/`. */
   readonly endpoint: string;
+  /** Its address, without a query. */
   readonly url: string;
   /** What the endpoint has not answered for. */
   readonly left: Waiting;
@@ -74,7 +75,14 @@ export async function exportReceipts(options: ExportOptions = {}): Promise<Expor
     const heldBy = await deliver(delivery, options, stop.signal);
     const deadLetters = await countDeadLetters(delivery.folder);
     const { counts } = delivery;
-    return { endpoint: endpoint.id, url: endpoint.url, ...counts, left: await delivery.waiting(), deadLetters, heldBy };
+    return {
+      endpoint: endpoint.id,
+      url: endpoint.shown,
+      ...counts,
+      left: await delivery.waiting(),
+      deadLetters,
+      heldBy,
+    };
   } finally {
     patience.end();
     signal?.removeEventListener("abort", end);

@@ -59,8 +59,11 @@ async function textOf(response: Response): Promise<string | null> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The system's code for what went wrong, such as ECONNREFUSED. */
+/** The system's code for what went wrong, such as ECONNREFUSED, or the words of `fetch`, such as "bad port". */
 function wordOf(error: unknown): string {
-  const { cause, name } = error as { readonly cause?: { readonly code?: unknown }; readonly name?: unknown };
-  return String(cause?.code ?? name ?? "an error");
+  const { cause, name } = error as {
+    readonly cause?: { readonly code?: unknown; readonly message?: unknown };
+    readonly name?: unknown;
+  };
+  return String(cause?.code ?? cause?.message ?? name ?? "an error").slice(0, 80);
 }

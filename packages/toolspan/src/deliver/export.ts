@@ -70,7 +70,7 @@ function receiptOptions(options: ExportCommandOptions): ExportOptions {
 
 function exitCodeOf({ parked, left, heldBy }: ExportReport): ExitCode {
   if (parked > 0) return EXIT.failed;
-  return heldBy !== null || left.lines + left.heads > 0 ? EXIT.unknown : EXIT.ok;
+  return heldBy !== null || left.lines + left.heads + left.unreadable > 0 ? EXIT.unknown : EXIT.ok;
 }
 
 function reportLines({
@@ -94,6 +94,7 @@ function reportLines({
     ...(left.lines + left.heads > 0
       ? [`${counted(left.lines, "line")} and ${counted(left.heads, "head")} left; they stay in the logs`]
       : []),
+    ...(left.unreadable > 0 ? [`${counted(left.unreadable, "log")} cannot be read`] : []),
   ];
 }
 
