@@ -16,14 +16,18 @@ interface Variant {
   readonly log: "session" | "process";
   readonly sessions: number;
   readonly signed: boolean;
+  readonly maxSegmentBytes: number;
 }
 
+const MANY_LINES = 64 << 20;
+const FEW_LINES = 12 << 10;
+
 const VARIANTS: readonly Variant[] = [
-  { policy: "required", log: "session", sessions: 1, signed: false },
-  { policy: "required", log: "process", sessions: 3, signed: true },
-  { policy: "intent_first", log: "session", sessions: 2, signed: true },
-  { policy: "best_effort", log: "session", sessions: 3, signed: false },
-  { policy: "best_effort", log: "process", sessions: 1, signed: true },
+  { policy: "required", log: "session", sessions: 1, signed: false, maxSegmentBytes: MANY_LINES },
+  { policy: "required", log: "process", sessions: 3, signed: true, maxSegmentBytes: FEW_LINES },
+  { policy: "intent_first", log: "session", sessions: 2, signed: true, maxSegmentBytes: MANY_LINES },
+  { policy: "best_effort", log: "session", sessions: 3, signed: false, maxSegmentBytes: FEW_LINES },
+  { policy: "best_effort", log: "process", sessions: 1, signed: true, maxSegmentBytes: MANY_LINES },
 ];
 const KILLS = scaled(60, 2_000);
 /** So many writers die one after the other in a folder before one ends in order. */
@@ -44,34 +48,37 @@ beforeAll(async () => {
 });
 afterAll(() => program.remove());
 
-describe.each(VARIANTS)("killed under $policy, one log for each $log, signed: $signed", (variant) => {
-  test(`${KILLS} times: no false claim, nothing lost, and never a word of damage`, {
-    timeout: timeFor(KILLS),
-  }, async () => {
-    const keyFolder = stateFolder();
-    const key = variant.signed ? initSigningKey(join(keyFolder, "key.pem"), "faults") : null;
-    for (let kills = 0; kills < KILLS; ) {
-      const root = stateFolder();
-      const ledger = new Ledger(root);
-      const orders: Omit<WriterOrders, "tag" | "steps"> = { ...variant, stateDir: root, key: key?.path ?? null };
-      for (let link = 1; link <= CHAIN && kills < KILLS; link++, kills++) {
-        const writer = new RunningWriter(program.path, { ...orders, tag: `k${link}`, steps: ["forever"] });
-        await momentOf(writer, variant);
-        expect(await writer.kill()).toMatchObject({ signal: "SIGKILL", stderr: "" });
-        ledger.take(writer.orders, writer.said);
-        const { report, ...wrong } = await ledger.afterFault();
-        expect(wrong).toEqual(NOTHING_WRONG);
+describe.each(VARIANTS)(
+  "killed under $policy, one log for each $log, signed: $signed, $maxSegmentBytes bytes a log",
+  (variant) => {
+    test(`${KILLS} times: no false claim, nothing lost, and never a word of damage`, {
+      timeout: timeFor(KILLS),
+    }, async () => {
+      const keyFolder = stateFolder();
+      const key = variant.signed ? initSigningKey(join(keyFolder, "key.pem"), "faults") : null;
+      for (let kills = 0; kills < KILLS; ) {
+        const root = stateFolder();
+        const ledger = new Ledger(root);
+        const orders: Omit<WriterOrders, "tag" | "steps"> = { ...variant, stateDir: root, key: key?.path ?? null };
+        for (let link = 1; link <= CHAIN && kills < KILLS; link++, kills++) {
+          const writer = new RunningWriter(program.path, { ...orders, tag: `k${link}`, steps: ["forever"] });
+          await momentOf(writer, variant);
+          expect(await writer.kill()).toMatchObject({ signal: "SIGKILL", stderr: "" });
+          ledger.take(writer.orders, writer.said);
+          const { report, ...wrong } = await ledger.afterFault();
+          expect(wrong).toEqual(NOTHING_WRONG);
+          expect(report.exitCode, JSON.stringify(report.findings)).not.toBe(1);
+        }
+        const steps: WriterOrders["steps"] = [{ calls: 3 }, "flush", "close"];
+        const last = new RunningWriter(program.path, { ...orders, tag: "last", steps });
+        expect(await last.ended).toEqual({ code: 0, signal: null, stderr: "" });
+        ledger.take(last.orders, last.said);
+        const { report, lost, ...wrong } = await ledger.atEnd(key?.verifierKey);
+        expect({ ...wrong, lost }).toEqual({ ...NOTHING_WRONG, lost: [] });
         expect(report.exitCode, JSON.stringify(report.findings)).not.toBe(1);
+        expect(ledger.claims).toBeGreaterThan(0);
+        rmSync(root, { recursive: true });
       }
-      const steps: WriterOrders["steps"] = [{ calls: 3 }, "flush", "close"];
-      const last = new RunningWriter(program.path, { ...orders, tag: "last", steps });
-      expect(await last.ended).toEqual({ code: 0, signal: null, stderr: "" });
-      ledger.take(last.orders, last.said);
-      const { report, lost, ...wrong } = await ledger.atEnd(key?.verifierKey);
-      expect({ ...wrong, lost }).toEqual({ ...NOTHING_WRONG, lost: [] });
-      expect(report.exitCode, JSON.stringify(report.findings)).not.toBe(1);
-      expect(ledger.claims).toBeGreaterThan(0);
-      rmSync(root, { recursive: true });
-    }
-  });
-});
+    });
+  },
+);

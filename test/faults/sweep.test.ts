@@ -39,6 +39,8 @@ const MOST = 60;
 
 /** From its start on: the log is opened, its first lines are written. */
 const OPENING: readonly Step[] = [{ calls: 2 }, { calls: 3, inFlight: 3 }, "close"];
+/** Three logs in a row, each following the one before. */
+const FOLLOWING: readonly Step[] = [{ calls: 5 }, "close"];
 /** Once its log is open: lone calls, a crowd, two heads, the closing line. */
 const WORKING: readonly Step[] = [
   { calls: 1 },
@@ -63,7 +65,9 @@ describe.for(VARIANTS)("under $policy, signed: $signed", ({ policy, signed, faul
   async function survives(steps: readonly Step[], injection: Injection): Promise<boolean> {
     const folder = stateFolder();
     const stateDir = join(folder, "state");
-    const orders: WriterOrders = { stateDir, tag: "s", policy, log: "session", sessions: 1, key: key(), steps };
+    const basics = { stateDir, policy, log: "session", sessions: 1, key: key() } as const;
+    const limits = steps === FOLLOWING ? { maxSegmentBytes: 2500 } : {};
+    const orders: WriterOrders = { ...basics, ...limits, tag: "s", steps };
     const output = join(folder, "trace");
     const writer = steps.includes("wait")
       ? await attached(orders, output, injection)
@@ -86,7 +90,7 @@ describe.for(VARIANTS)("under $policy, signed: $signed", ({ policy, signed, faul
     const { report: before, ...found } = await ledger.afterFault();
     expect(found, context).toEqual(NOTHING_WRONG);
     expect(before.exitCode, `${context} ${JSON.stringify(before.findings)}`).not.toBe(1);
-    const last = new RunningWriter(program.path, { ...orders, tag: "last", steps: [{ calls: 1 }, "flush", "close"] });
+    const last = new RunningWriter(program.path, { ...basics, tag: "last", steps: [{ calls: 1 }, "flush", "close"] });
     expect(await last.ended, context).toEqual({ code: 0, signal: null, stderr: "" });
     ledger.take(last.orders, last.said);
     const { report, lost, ...atEnd } = await ledger.atEnd();
@@ -119,7 +123,9 @@ describe.for(VARIANTS)("under $policy, signed: $signed", ({ policy, signed, faul
     for (const [what, steps] of [
       ["opens its log", OPENING],
       ["works", WORKING],
+      ["follows one log with the next", FOLLOWING],
     ] as const) {
+      if (!FULL && steps === FOLLOWING && fault !== "EIO" && fault !== "KILL") continue;
       test(`${fault} at each system call of a writer that ${what}`, { timeout: timeFor(100) }, async (context) => {
         skipUnless(context, asRoot, canTrace);
         const reached = new Map<Call, number>();
@@ -130,7 +136,7 @@ describe.for(VARIANTS)("under $policy, signed: $signed", ({ policy, signed, faul
           }
         }
         const expected: readonly Call[] =
-          steps === OPENING ? ["openat", "write", "fdatasync", "fsync"] : (Object.keys(CALLS) as Call[]);
+          steps !== WORKING ? ["openat", "write", "fdatasync", "fsync"] : (Object.keys(CALLS) as Call[]);
         expect([...reached.keys()]).toEqual(expected);
         expect(Math.max(...reached.values())).toBeLessThan(MOST);
       });
@@ -139,7 +145,10 @@ describe.for(VARIANTS)("under $policy, signed: $signed", ({ policy, signed, faul
 });
 
 function pathsIn(receipts: string): readonly string[] {
-  return [receipts, ...["session_0.jsonl", "session_0.2.jsonl"].map((name) => join(receipts, name))];
+  return [
+    receipts,
+    ...["session_0.jsonl", "session_0.2.jsonl", "session_0.3.jsonl"].map((name) => join(receipts, name)),
+  ];
 }
 
 /** The log that a file holds, once its first line is there. */

@@ -16,6 +16,8 @@ export interface WriterOrders {
   readonly sessions: number;
   /** Path of a signing key. */
   readonly key: string | null;
+  /** A log of this size is followed by the next one; the default where it is not given. */
+  readonly maxSegmentBytes?: number;
   readonly steps: readonly Step[];
 }
 
@@ -63,6 +65,7 @@ const log = withAuditLog({
   log: orders.log,
   signer: orders.key === null ? null : fileSigner(orders.key),
   flushTimeoutMs: 30_000,
+  ...(orders.maxSegmentBytes === undefined ? {} : { maxSegmentBytes: orders.maxSegmentBytes }),
 });
 const dispatch = createDispatcher([log]);
 
