@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { context, metrics, propagation, trace } from "@opentelemetry/api";
 import { createDispatcher, type Diagnostic, diagnostics } from "@toolspan/core";
+import { withAuditLog } from "@toolspan/receipts";
 import { telemetryLost, withTelemetry } from "@toolspan/telemetry";
 import { type StartTelemetryOptions, startTelemetry, type Telemetry } from "@toolspan/telemetry/node";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -218,6 +219,33 @@ test("a ratio samples the same traces as the SDK's own sampler", async () => {
     expect(span.isRecording()).toBe(decision === 2);
     span.end();
   }
+});
+
+test("with keepErrors a sampler at one in a hundred keeps every failure, and no receipt is ever sampled away", async () => {
+  const environment = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.01" };
+  start({ keepErrors: true, sinks: ["otlp", "jsonl"], dir: folder, metrics: false, environment });
+  const receipts: unknown[] = [];
+  const audited = createDispatcher([
+    withTelemetry({ sink: "otel", env: {} }),
+    withAuditLog((receipt) => void receipts.push(receipt)),
+  ]);
+  for (let i = 0; i < 100; i += 1) {
+    await audited({ toolName: `t_${i}` }, () => {
+      if (i === 42) throw new RangeError("x");
+      return i;
+    });
+  }
+  await telemetry?.shutdown();
+  const failed = (spans: ReturnType<OtlpReceiver["spans"]>) =>
+    spans.filter(({ status }) => status.code === 2).map(({ name }) => name);
+  expect(receipts).toHaveLength(100);
+  expect(failed(receiver.spans())).toEqual(["tool_call.dispatch", "execute_tool t_42"]);
+  expect(receiver.spans().length).toBeLessThan(60);
+  const written = readFileSync(telemetry?.jsonlPath ?? "", "utf8")
+    .trimEnd()
+    .split("\n")
+    .flatMap(spansOf);
+  expect(failed(written)).toEqual(["tool_call.dispatch", "execute_tool t_42"]);
 });
 
 test.each(["OTEL_SDK_DISABLED", "TOOLSPAN_DISABLED"])(

@@ -11,12 +11,17 @@ import { OtlpTransport, type TransportSettings } from "./otlp-transport.ts";
 import { JsonBatch, ProtobufBatch } from "./span-batch.ts";
 
 /** @throws TOOLSPAN_MISSING_PEER where the program itself asked for protobuf and its serializer is not installed. */
-export function createOtlpSink(options: OtlpOptions, env: Environment, flushTimeoutMs: number): OtlpSink {
+export function createOtlpSink(
+  options: OtlpOptions,
+  env: Environment,
+  flushTimeoutMs: number,
+  keepErrors: boolean,
+): OtlpSink {
   const settings = spokenSettings("traces", options, env);
   const serializer = settings.protocol === "http/protobuf" ? protobufSerializers()?.ProtobufTraceSerializer : undefined;
   const batch = serializer === undefined ? new JsonBatch() : new ProtobufBatch(serializer);
   const net = neededNetwork("startTelemetry");
-  return new OtlpSink(new OtlpTransport(settings, net), batch, otlpLimits(env, flushTimeoutMs), net);
+  return new OtlpSink(new OtlpTransport(settings, net), batch, otlpLimits(env, flushTimeoutMs, keepErrors), net);
 }
 
 /** @throws As `createOtlpSink`. */

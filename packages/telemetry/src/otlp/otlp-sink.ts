@@ -1,10 +1,9 @@
 /** The sink `otlp`: finished spans to a collector, in batches bounded by count and bytes; whatever is lost is counted. */
 
-import { TraceFlags } from "@opentelemetry/api";
 import type { Network } from "../built-ins.ts";
 import { withDeadline } from "../deadline.ts";
 import { causeOf, reportLoss } from "../sinks/loss.ts";
-import type { ReadableSpan, SpanSink } from "../spans/readable-span.ts";
+import { isKept, type ReadableSpan, type SpanSink } from "../spans/readable-span.ts";
 import { type Environment, readNumber } from "../start/environment.ts";
 import { Backlog } from "./backlog.ts";
 import type { OtlpTransport, SendResult } from "./otlp-transport.ts";
@@ -22,15 +21,18 @@ export interface OtlpLimits {
   /** How long a span may wait for others, milliseconds. */
   readonly delayMs: number;
   readonly flushTimeoutMs: number;
+  /** Whether failed spans are taken whatever the sampler has decided. */
+  readonly keepErrors: boolean;
 }
 
 /** The limits of the batch processor's variables. @source OpenTelemetry specification, Batch Span Processor */
-export function otlpLimits(env: Environment, flushTimeoutMs: number): OtlpLimits {
+export function otlpLimits(env: Environment, flushTimeoutMs: number, keepErrors = false): OtlpLimits {
   return {
     maxBatch: readNumber(env, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 1) ?? 512,
     maxHeld: readNumber(env, "OTEL_BSP_MAX_QUEUE_SIZE", 1) ?? 262_144,
     delayMs: readNumber(env, "OTEL_BSP_SCHEDULE_DELAY") ?? 1000,
     flushTimeoutMs,
+    keepErrors,
   };
 }
 
@@ -79,7 +81,7 @@ export class OtlpSink implements SpanSink {
   onStart(): void {}
 
   onEnd(span: ReadableSpan): void {
-    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
+    if (!isKept(span, this.#limits.keepErrors)) return;
     if (this.#closed) this.#lose(1, "closed", "a span ended after the sink was shut down");
     else if (this.#backlog.isFull(this.#batch.count)) {
       this.#lose(1, "queue_full", `spans end faster than ${this.#voice.receiver} takes them; some are dropped`);

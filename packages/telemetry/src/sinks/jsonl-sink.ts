@@ -1,10 +1,9 @@
 /** The sink `jsonl`: finished spans as lines of OTLP/JSON in a file of this process. */
 
-import { TraceFlags } from "@opentelemetry/api";
 import { ToolspanError, uuidv7 } from "@toolspan/core";
 import { type FileSystem, fileSystem } from "../built-ins.ts";
 import { spanToJson, TraceRequest } from "../otlp/otlp-span.ts";
-import type { ReadableSpan, SpanSink } from "../spans/readable-span.ts";
+import { isKept, type ReadableSpan, type SpanSink } from "../spans/readable-span.ts";
 import { type Environment, processEnvironment } from "../start/environment.ts";
 import { stateRoot } from "../state-root.ts";
 import { LineFile } from "./line-file.ts";
@@ -22,6 +21,8 @@ export interface JsonlSinkOptions {
   readonly fileName?: string;
   /** How long a span may wait for others before its line is written, milliseconds. Default 250. */
   readonly delayMs?: number;
+  /** Whether failed spans that are recorded are written though their trace is not sampled. Default false. */
+  readonly keepErrors?: boolean;
   /** Read for `TOOLSPAN_STATE_DIR`. Default `process.env`. */
   readonly env?: Environment;
 }
@@ -83,7 +84,7 @@ class FileSink implements JsonlSink {
   onStart(): void {}
 
   onEnd(span: ReadableSpan): void {
-    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
+    if (!isKept(span, this.#options.keepErrors ?? false)) return;
     if (this.#closed) this.#lose(1, "closed", "a span ended after the sink was shut down");
     else {
       try {

@@ -1,6 +1,16 @@
 /** What a finished span looks like to whoever writes it out: OpenTelemetry's readable span, by its members alone. */
 
-import type { Attributes, HrTime, Link, Span, SpanContext, SpanKind, SpanStatus } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type HrTime,
+  type Link,
+  type Span,
+  type SpanContext,
+  type SpanKind,
+  type SpanStatus,
+  SpanStatusCode,
+  TraceFlags,
+} from "@opentelemetry/api";
 
 export interface SpanScope {
   readonly name: string;
@@ -74,6 +84,12 @@ export function isReadable(span: Span): span is Span & ReadableSpan {
     typeof instrumentationScope === "object" &&
     typeof resource === "object"
   );
+}
+
+/** True for a span that belongs to a sampled trace, or has failed where failures are kept anyway. */
+export function isKept(span: ReadableSpan, keepErrors: boolean): boolean {
+  if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0) return true;
+  return keepErrors && span.status.code === SpanStatusCode.ERROR;
 }
 
 /** True for something with the members of a span processor. */

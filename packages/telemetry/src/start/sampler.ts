@@ -4,7 +4,7 @@ import { type Attributes, type Context, type SpanContext, TraceFlags, trace } fr
 import { diagnostics } from "@toolspan/core";
 import { type Environment, readNumber, readText } from "./environment.ts";
 
-/** Members and values of an SDK sampler. Decision 0 records nothing, 2 records and samples. */
+/** Members and values of an SDK sampler. Decision 0 records nothing, 1 records, 2 records and samples. */
 export interface TraceSampler {
   shouldSample(
     context: Context,
@@ -13,16 +13,17 @@ export interface TraceSampler {
     spanKind?: unknown,
     attributes?: Attributes,
     links?: readonly unknown[],
-  ): { readonly decision: 0 | 2; readonly traceState?: NonNullable<SpanContext["traceState"]> };
+  ): { readonly decision: 0 | 1 | 2; readonly traceState?: NonNullable<SpanContext["traceState"]> };
   toString(): string;
 }
 
 /**
  * The sampler that `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG` name; `parentbased_always_on` where none is named.
  *
+ * @param keepErrors Records what it does not sample, so that a sink can keep the failures of it.
  * @source OpenTelemetry specification, "Environment Variable Specification", General SDK Configuration
  */
-export function samplerFrom(env: Environment): TraceSampler {
+export function samplerFrom(env: Environment, keepErrors = false): TraceSampler {
   const name = readText(env, "OTEL_TRACES_SAMPLER") ?? "parentbased_always_on";
   const share = Math.min(1, readNumber(env, "OTEL_TRACES_SAMPLER_ARG") ?? 1);
   const parentBased = name.startsWith("parentbased_");
@@ -43,7 +44,7 @@ export function samplerFrom(env: Environment): TraceSampler {
           ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0
           : sampled(traceId);
       return {
-        decision: decided ? 2 : 0,
+        decision: decided ? 2 : keepErrors ? 1 : 0,
         ...(parent?.traceState === undefined ? {} : { traceState: parent.traceState }),
       };
     },

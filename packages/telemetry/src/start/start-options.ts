@@ -19,6 +19,11 @@ export interface StartTelemetryOptions extends ResourceOptions {
   readonly otlp?: OtlpOptions;
   /** `jsonl`: folder of the files. Default `<state root>/spans`. */
   readonly dir?: string;
+  /**
+   * Whether `otlp` and `jsonl` get failed spans of traces that the sampler leaves out. Every span is then recorded, which
+   * costs what sampling would have saved in this process; the rest of such a trace is missing. Default false.
+   */
+  readonly keepErrors?: boolean;
   /** Whether `otlp` also gets metrics. Default true. */
   readonly metrics?: boolean;
   /** Time between two collections of metrics, milliseconds. Default `OTEL_METRIC_EXPORT_INTERVAL`, else 60,000. */
@@ -74,6 +79,7 @@ const CHECKS: Readonly<Record<keyof StartTelemetryOptions, check.Check>> = {
       : 'a list of "otlp", "jsonl" and span processors',
   otlp: check.anObject,
   dir: check.text,
+  keepErrors: check.flag,
   metrics: check.flag,
   metricIntervalMs: check.atLeast(1, "milliseconds"),
   register: check.flag,

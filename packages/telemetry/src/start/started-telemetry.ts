@@ -49,11 +49,11 @@ export class StartedTelemetry implements Telemetry {
     this.#flushTimeoutMs = options.flushTimeoutMs ?? DEFAULT_FLUSH_MS;
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? DEFAULT_SHUTDOWN_MS;
     this.#endTimeoutMs = this.#shutdownTimeoutMs;
-    const sinks = options.sinks ?? ["otlp"];
+    const { sinks = ["otlp"], keepErrors = false } = options;
     const resource = createResource({ ...DISTRO, ...resourceAttributes(options, env) });
     if (sinks.includes("otlp")) {
       const otlp = options.otlp ?? {};
-      this.#otlp = createOtlpSink(otlp, env, this.#flushTimeoutMs);
+      this.#otlp = createOtlpSink(otlp, env, this.#flushTimeoutMs, keepErrors);
       if (options.metrics ?? true) {
         this.#exporter = createOtlpMetricExporter(otlp, env);
         const interval = options.metricIntervalMs ?? readNumber(env, "OTEL_METRIC_EXPORT_INTERVAL", 1) ?? 60_000;
@@ -61,11 +61,11 @@ export class StartedTelemetry implements Telemetry {
       }
     }
     if (sinks.includes("jsonl"))
-      this.#jsonl = jsonlSink({ env, ...(options.dir === undefined ? {} : { dir: options.dir }) });
+      this.#jsonl = jsonlSink({ env, keepErrors, ...(options.dir === undefined ? {} : { dir: options.dir }) });
     this.#others = sinks.filter((sink): sink is SpanSink => typeof sink !== "string");
     this.tracerProvider = createTracerProvider({
       resource,
-      sampler: samplerFrom(env),
+      sampler: samplerFrom(env, keepErrors),
       spanLimits: spanLimits(env),
       spanProcessors: [this.#otlp, this.#jsonl, ...this.#others.map((sink) => this.#bounded(sink))].filter(
         (sink) => sink !== undefined,
