@@ -1,5 +1,5 @@
 // Laws of silence: an hour without a promised heartbeat is a gap, and an honest slow machine is none.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "@toolspan/canonical";
 import { uuidv7 } from "@toolspan/core";
@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { checkpointText } from "../../packages/receipts/src/log/checkpoint.ts";
 import { headFiles } from "../../packages/receipts/src/log/head-files.ts";
 import { leafHash, MerkleTree } from "../../packages/receipts/src/log/merkle.ts";
-import { temporaryFolder } from "./parts.ts";
+import { copyOf, logsIn, recording, recordsOf, temporaryFolder } from "./parts.ts";
 
 const START = Date.parse("2026-11-30T08:00:00.000Z");
 const MINUTE = 60_000;
@@ -120,5 +120,40 @@ describe("an honest log has no gap", () => {
     ["whose clock was set forward", [open(), beat(5), beat(70, "clock"), intent(6), intent(71), close(72)]],
   ])("%s", async (_, lines) => {
     expect(await verdictsOf(lines)).toEqual([]);
+  });
+});
+
+describe("a segment of a session that is not there", () => {
+  /** A session in several logs that name each other, and what each of their files is called. */
+  async function rotated() {
+    const recorded = recording({ maxSegmentBytes: 4096 });
+    for (let i = 0; i < 24; i++) {
+      await recorded.call();
+      await recorded.dispatch.flush();
+    }
+    await recorded.close();
+    const logs = logsIn(recorded.receipts)
+      .map((file) => ({ file, chain: recordsOf(join(recorded.receipts, file))[0]?.chain }))
+      .sort((a, b) => ((a.chain?.log ?? "") < (b.chain?.log ?? "") ? -1 : 1));
+    return { recorded, logs };
+  }
+
+  test("is missed by its neighbours on both sides, in one of the middle, the first and the last, exit 2", async () => {
+    const { recorded, logs } = await rotated();
+    expect(logs.length).toBeGreaterThan(3);
+    expect((await verifyLog(recorded.root)).exitCode).toBe(0);
+    for (const [at, sides] of [
+      [0, 1],
+      [1, 2],
+      [logs.length - 1, 1],
+    ] as const) {
+      const copy = copyOf(recorded.root);
+      const gone = logs[at];
+      const files = [gone?.file, `${gone?.chain?.log}.head`, `${gone?.chain?.log}.heads`];
+      for (const file of files) rmSync(join(copy, "receipts", file as string));
+      const report = await verifyLog(copy);
+      expect(report).toMatchObject({ exitCode: 2, completeness: "unknown" });
+      expect(report.findings.map(({ verdict }) => verdict)).toEqual(Array(sides).fill("MISSING_SEGMENT"));
+    }
   });
 });
