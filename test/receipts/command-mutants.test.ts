@@ -77,7 +77,7 @@ describe("a closed log of fifty lines under signed heads", () => {
   });
 });
 
-describe("a log of fifty lines that is still open, with the file of all heads or without", () => {
+describe("a log of fifty lines that is still open", () => {
   test("is never passed, changed or not", { timeout }, async () => {
     const { root, receipts, log, heads, trust } = await fiftyLines();
     const lines = linesOf(join(receipts, log)).slice(0, -1);
@@ -85,10 +85,12 @@ describe("a log of fifty lines that is still open, with the file of all heads or
     for (const file of heads) rmSync(join(receipts, file));
     const verify: Verify = (folder) => verifyLog(folder, { trust });
     expect((await verify(root)).exitCode).toBe(2);
-    const every = full ? 1 : SPARSE * 3;
-    for (const { name, bytes } of [...flips(receipts, log, every), ...lineEdits(receipts, log)]) {
-      writeFileSync(join(receipts, log), bytes);
-      expect((await verify(root)).exitCode, name).not.toBe(0);
+    const mutants = [flips(receipts, log, SPARSE * 3), lineEdits(receipts, log)];
+    for (const some of mutants) {
+      for (const { name, bytes } of some) {
+        writeFileSync(join(receipts, log), bytes);
+        expect((await verify(root)).exitCode, name).not.toBe(0);
+      }
     }
   });
 });
@@ -101,7 +103,9 @@ describe("toolspan verify", () => {
     readonly findings: readonly { readonly file: string; readonly line: number | null }[];
   }
 
-  test(`exits with the right code and names file and line, for ${COMMANDS} changed logs`, { timeout }, async () => {
+  test(`exits with the right code and names file and line, for ${COMMANDS} changed logs`, {
+    timeout: 900_000,
+  }, async () => {
     const { root, receipts, log, heads, trust } = await fiftyLines();
     const edits = [...lineEdits(receipts, log)];
     const bits = [...bitFlips(receipts, log, (at, bit) => (at * 8 + bit) % 3557 === 0)];
