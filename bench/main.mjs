@@ -2,7 +2,19 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const GROUPS = ["composition", "canonical", "recorded", "append", "durable", "unsampled", "traceloop", "langfuse", "burst", "shutdown", "failing"];
+const GROUPS = [
+  "composition",
+  "canonical",
+  "recorded",
+  "append",
+  "durable",
+  "unsampled",
+  "traceloop",
+  "langfuse",
+  "burst",
+  "shutdown",
+  "failing",
+];
 const wanted = process.argv.slice(2).filter((word) => GROUPS.includes(word));
 const json = process.argv.includes("--json");
 
