@@ -82,7 +82,7 @@ describe("toolspan export", () => {
   test("exits 2 when the endpoint cannot be had in time, and says what is left", async () => {
     const root = await stateFolder(2);
     const url = `http://127.0.0.1:${await freePort()}`;
-    const { code, stdout, stderr } = await toolspan(["export", root, "--endpoint", url, "--patience", "0.5"]);
+    const { code, stdout, stderr } = await toolspan(["export", root, "--endpoint", url, "--patience", "3"]);
     expect(code).toBe(2);
     expect(stdout).toContain("4 lines and 1 head left; they stay in the logs\n");
     expect(stderr).toContain("cannot be had (ECONNREFUSED)");

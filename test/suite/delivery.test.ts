@@ -110,6 +110,30 @@ describe("withAuditLog", () => {
     },
   );
 
+  test("both delivers every segment of logs that rotate meanwhile", { timeout: 60_000 }, async () => {
+    const endpoint = await logsEndpoint((_, number) => (number === 2 ? { status: 503 } : undefined));
+    const root = join(temporaryFolder(), "state");
+    const log = withAuditLog({
+      sink: "both",
+      stateDir: root,
+      hash: "sha256",
+      policy: "best_effort",
+      maxSegmentBytes: 4096,
+      delivery: { endpoint: endpoint.url },
+      flushTimeoutMs: 30_000,
+    });
+    const dispatch = createDispatcher([log]);
+    for (let n = 0; n < 300; n++) {
+      const turn = { iteration: 1, sessionId: `session_${n % 20}` };
+      await dispatch({ toolName: "work", toolArgs: { n }, turn }, () => n);
+      if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await log.close()).toMatchObject({ lines: 0, heads: 0, unreadable: 0 });
+    const arrived = [...linesByLog(endpoint.taken).values()].flat();
+    expect([...new Set(arrived)].sort()).toEqual([...linesIn(root)].sort());
+    expect(linesIn(root).filter((line) => line.includes('"record":"receipt"'))).toHaveLength(300);
+  });
+
   test("both gives no result a moment later because the endpoint hangs", async () => {
     const endpoint = await logsEndpoint(() => () => false);
     const log = withAuditLog({

@@ -14,7 +14,7 @@ export interface DeliveryOptions {
   readonly outside?: boolean;
   /** Longest time for one request and its answer, milliseconds, > 0. Default 10,000. */
   readonly requestTimeoutMs?: number;
-  /** Largest request body, bytes, >= 1; one line is sent whatever its size. Default 1 MiB. */
+  /** Largest request body, bytes, >= 1; one line is sent whatever its size. Default 256 KiB, so that making one holds up a program for some milliseconds only. */
   readonly maxBatchBytes?: number;
   /** Default: `OTEL_SERVICE_NAME`, else `service.name` of `OTEL_RESOURCE_ATTRIBUTES`, else `unknown_service:node`. */
   readonly serviceName?: string;
@@ -36,7 +36,7 @@ export interface DeliveryEndpoint {
 
 const LOGS_PATH = "/v1/logs";
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
-const DEFAULT_MAX_BATCH_BYTES = 1 << 20;
+const DEFAULT_MAX_BATCH_BYTES = 1 << 18;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** @throws TOOLSPAN_INVALID_OPTION where no endpoint is named, or one of the options is not what it has to be. */
