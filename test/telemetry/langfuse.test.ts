@@ -102,6 +102,8 @@ const call = {
 };
 
 describe.skipIf(!installed)("langfuse (needs @langfuse/otel, which is of OpenTelemetry 2.x alone)", () => {
+  beforeAll(buildPackages, 120_000);
+
   test("a call is sent as Langfuse wants it: address, keys, types, names, input, output, session, tags, metadata", async () => {
     sdk = await startOtelSdk({ resource: { "service.name": "clerk" } });
     const dispatch = createDispatcher([
@@ -371,6 +373,28 @@ describe.skipIf(!installed)("langfuse (needs @langfuse/otel, which is of OpenTel
     await dispatch.close();
     expect(receiver.requests).toHaveLength(2);
     expect(said).toEqual([]);
+  });
+
+  test.each([
+    ["just ends has its spans delivered", "", 2, {}],
+    ["calls process.exit has them counted", "process.exit(0);", 0, { "spans process_exit": 2 }],
+  ])("a program that %s", async (_, end, arrived, lostThere) => {
+    const file = join(mkdtempSync(join(import.meta.dirname, "langfuse-")), "program.mjs");
+    writeFileSync(
+      file,
+      `import { createDispatcher, diagnostics } from "@toolspan/core";
+import { telemetryLost, withTelemetry } from "@toolspan/telemetry";
+diagnostics.listen(() => {});
+const dispatch = createDispatcher([withTelemetry({ sink: "langfuse", ...${JSON.stringify(options())} })]);
+await dispatch({ toolName: "t" }, () => 1);
+await null;
+process.on("exit", () => console.log(JSON.stringify(Object.fromEntries(telemetryLost()))));
+${end}`,
+    );
+    const { code, stdout, ms } = await runFile(file);
+    rmSync(dirname(file), { recursive: true });
+    expect([code, sent().length, JSON.parse(stdout)]).toEqual([0, arrived, lostThere]);
+    expect(ms).toBeLessThan(15_000);
   });
 
   test("under startTelemetry it gets our spans and those of known instrumentations, and ends within the deadline", async () => {

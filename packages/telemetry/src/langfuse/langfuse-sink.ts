@@ -11,6 +11,7 @@ import { JsonBatch } from "../otlp/span-batch.ts";
 import { reportLoss } from "../sinks/loss.ts";
 import type { ReadableSpan, SpanOrigin, SpanSink } from "../spans/readable-span.ts";
 import { processEnvironment } from "../start/environment.ts";
+import { atProcessEnd } from "../start/process-end.ts";
 import { type LangfusePeer, langfusePeer } from "./langfuse-peer.ts";
 import { type LangfuseOptions, type LangfuseSettings, langfuseSettings } from "./langfuse-settings.ts";
 import { toObservation } from "./to-observation.ts";
@@ -48,7 +49,7 @@ const CHECKS: Readonly<Record<keyof LangfuseOptions, check.Check>> = {
  *
  * Give it to `withTelemetry` as a sink, or by name (`withTelemetry("langfuse")`); the host's SDK is left as it is, and no
  * provider is registered. Spans pass through `LangfuseSpanProcessor` of `@langfuse/otel`; media upload is off. Arguments and
- * results are sent with content capture alone. Without `baseUrl` and both keys nothing is sent anywhere: that is said once.
+ * results are sent with content capture alone. What is held is also sent when the process has nothing left to do. Without `baseUrl` and both keys nothing is sent anywhere: that is said once.
  *
  * @throws TOOLSPAN_MISSING_PEER when made, where `@langfuse/otel` or one of its peers (OpenTelemetry 2.x) is not installed;
  *   TOOLSPAN_INVALID_OPTION for an unknown or wrong option.
@@ -80,6 +81,8 @@ class ProcessorSink implements LangfuseSink {
   /** Longest wait of a flush; at the end, what is left of the deadline. */
   #flushTimeoutMs: number;
   #inside = 0;
+  /** Set once there is something to flush when the process ends. */
+  #unhook: (() => void) | undefined;
 
   constructor(
     settings: LangfuseSettings,
@@ -134,6 +137,12 @@ class ProcessorSink implements LangfuseSink {
       return;
     }
     this.#inside += 1;
+    this.#unhook ??= atProcessEnd({
+      end: () => this.forceFlush(),
+      exit: () => this.#out.exit(this.#inside),
+      signals: false,
+      crash: false,
+    });
     this.#processor.onEnd(toObservation(span, origin, this.#settings));
   }
 
@@ -143,6 +152,7 @@ class ProcessorSink implements LangfuseSink {
 
   async shutdown(timeoutMs: number = this.#settings.flushTimeoutMs): Promise<void> {
     this.#flushTimeoutMs = timeoutMs;
+    this.#unhook?.();
     // The processor waits for the spans inside it before it ends its exporter.
     await this.#processor.forceFlush();
     this.#out.abandon();

@@ -102,10 +102,10 @@ export class OtlpSink implements SpanSink {
     return this.#ending;
   }
 
-  /** Counts everything that has not been answered for as lost: the process exits, and nothing more can be sent. */
-  exit(): void {
+  /** Counts everything that has not been answered for as lost, `more` too: the process exits, and nothing more can be sent. */
+  exit(more = 0): void {
     this.#lose(
-      this.pending,
+      this.pending + more,
       "process_exit",
       `the process exited before ${this.#voice.receiver} had all spans; await shutdown() first`,
     );

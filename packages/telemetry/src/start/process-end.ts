@@ -1,7 +1,5 @@
 /** What still runs when the process ends: once per process, for everybody who asked. */
 
-import { inspect } from "node:util";
-
 export interface EndTask {
   /** Waited for on SIGINT, SIGTERM, when nothing is left to do, and with `crash` after an uncaught exception. Bounded by itself. */
   readonly end: () => Promise<unknown>;
@@ -62,7 +60,7 @@ function onIdle(): void {
 function onCrash(thrown: unknown): void {
   process.off("uncaughtException", onCrash);
   const hostListens = process.listenerCount("uncaughtException") > 0;
-  if (!hostListens) process.stderr.write(`Uncaught ${inspect(thrown)}\n`);
+  if (!hostListens) process.stderr.write(`Uncaught ${process.getBuiltinModule("node:util").inspect(thrown)}\n`);
   void endAll().then(() => {
     if (!hostListens) process.exit(1);
   });
