@@ -299,11 +299,12 @@ describe("an endpoint that is away", () => {
     const { root } = await closedLog(2);
     const plain = await logsEndpoint();
     const reasons: string[] = [];
-    const report = await deliver(
-      root,
-      { url: urlOf(plain.port) },
-      { patienceMs: 500, onAway: (word) => reasons.push(word) },
-    );
+    const stop = new AbortController();
+    const onAway = (word: string): void => {
+      reasons.push(word);
+      stop.abort();
+    };
+    const report = await deliver(root, { url: urlOf(plain.port) }, { signal: stop.signal, onAway });
     expect(report).toMatchObject({ lines: 0, parked: 0, left: { lines: 4, heads: 1 } });
     expect(reasons[0]).toMatch(reason);
     expect(await deliver(root, plain)).toMatchObject({ lines: 4, heads: 1 });
@@ -345,8 +346,13 @@ describe("Retry-After", () => {
   test("of decades is cut to five minutes, and nothing is dropped", async () => {
     const { root } = await closedLog(1);
     const away: number[] = [];
+    const stop = new AbortController();
+    const onAway = (_: string, ms: number): void => {
+      away.push(ms);
+      stop.abort();
+    };
     const endpoint = await logsEndpoint(first({ status: 503, headers: { "retry-after": "1000000000" } }));
-    const report = await deliver(root, endpoint, { patienceMs: 100, onAway: (_, ms) => away.push(ms) });
+    const report = await deliver(root, endpoint, { signal: stop.signal, onAway });
     expect(away).toEqual([300_000]);
     expect(report).toMatchObject({ lines: 0, parked: 0, left: { lines: 3 } });
   });
