@@ -1,4 +1,4 @@
-// One example of each record that no code writes yet, so that their wire form is fixed all the same.
+// One example of each record that a short run does not write, so that their wire form is fixed all the same.
 import type { Chain, Erasure, Heartbeat, KeyRotation, Prune } from "@toolspan/receipts";
 
 const chain: Chain = { log: "01900000-0000-7000-8000-00000000000f", seq: 3, prev: "0f".repeat(32) };

@@ -276,6 +276,32 @@ describe("a chain of logs", () => {
     );
   });
 
+  test.each(["", '{"chain":{"log":"01'])(
+    "whose writer died over the first line of the next one is vouched for by whoever comes next: %j",
+    async (torn) => {
+      const recorded = recording(small);
+      await calls(recorded, 9);
+      await recorded.close();
+      const last = `session.${logsIn(recorded.receipts).length}.jsonl`;
+      const { chain } = recordsOf(join(recorded.receipts, last))[0] as SegmentOpen;
+      for (const name of readdirSync(recorded.receipts)) {
+        if (name.startsWith(chain.log)) rmSync(join(recorded.receipts, name));
+      }
+      writeFileSync(join(recorded.receipts, last), torn);
+      const before = await verifyLog(recorded.root);
+      expect(before).toMatchObject({ exitCode: 2, findings: [{ verdict: "NO_LINES", file: `receipts/${last}` }] });
+      for (let i = 0; i < 2; i++) {
+        await recorded.call();
+        await recorded.close();
+      }
+      const recoveries = everyRecord(recorded.receipts).filter(({ record }) => record === "recovery");
+      expect(recoveries).toMatchObject([{ file: last, log: null, lines: 0, torn_bytes: torn.length }]);
+      const report = await verifyLog(recorded.root);
+      expect(report).toMatchObject({ exitCode: 0, findings: [] });
+      expect(report.notes).toContainEqual(expect.objectContaining({ verdict: "RECOVERED", file: `receipts/${last}` }));
+    },
+  );
+
   test("of several processes on one session are kept apart: each receipt once, each chain whole", {
     timeout: 60_000,
   }, async () => {

@@ -6,7 +6,7 @@ import { MAX_LINE_BYTES } from "../records/envelope.ts";
 import { MAX_RECOVERIES } from "../records/recovery.ts";
 import { fileNameOf } from "./file-name.ts";
 import { isLost } from "./open-logs.ts";
-import { inspectOpening, parseRecord } from "./predecessor.ts";
+import { inspectOpening, isWordless, parseRecord } from "./predecessor.ts";
 import { stateOf } from "./writer-identity.ts";
 
 /** How many logs are looked at the first time; later only those that came since, and those that were alive. */
@@ -50,7 +50,8 @@ export class AbandonedLogs {
   /** Null for a log that is closed under its head, or of which nobody can say whether its writer lives. */
   #stateOf(file: string): "alive" | { readonly log: string } | null {
     const opening = inspectOpening(this.#folder, file);
-    if (opening?.open !== true) return null;
+    if (opening === null) return isWordless(this.#folder, file) ? { log: nameOf(null, file) } : null;
+    if (!opening.open) return null;
     if (isLost(opening.log)) return opening;
     const state = stateOf(opening.writer);
     if (state === "unknown") return null;
@@ -67,6 +68,11 @@ export class AbandonedLogs {
   }
 }
 
+/** A log without a line is known by its file. */
+function nameOf(log: string | null, file: string): string {
+  return log ?? `file:${file}`;
+}
+
 function downTo(from: number, above: number): readonly number[] {
   return Array.from({ length: Math.max(0, from - above) }, (_, i) => from - i);
 }
@@ -78,7 +84,7 @@ function recoveredIn(path: string): readonly string[] {
   for (const line of lines.slice(1, -1)) {
     const record = parseRecord(line);
     if (record?.record !== "recovery") break;
-    if (record.log !== null) logs.push(record.log);
+    logs.push(nameOf(record.log, record.file));
   }
   return logs;
 }

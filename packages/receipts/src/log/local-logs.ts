@@ -174,6 +174,7 @@ export class LocalLogs {
       const abandoned = this.#abandoned.before(this.#stemOf(key), former === undefined ? number : number + 1);
       const verifierKey = signer?.verifierKey ?? null;
       writeOpening(writer, { folder, sessionId: key, verifierKey, heartbeatMs: limits.heartbeatMs, before, abandoned });
+      writer.writeOut(); // an empty file would look like one whose writer died
     } catch (error) {
       writer.abandon(error);
       throw error;

@@ -77,6 +77,12 @@ export function inspectOpening(
   }
 }
 
+/** True for a log whose writer died before its first line was whole. */
+export function isWordless(folder: string, file: string): boolean {
+  const { log, lines, state } = inspectLog(folder, file);
+  return log === null && lines === 0 && state === "crashed";
+}
+
 function unreadable(file: string): Predecessor {
   return { file, log: null, lines: 0, root: EMPTY_ROOT, state: "unknown", torn: NO_BYTES };
 }
@@ -113,6 +119,8 @@ function readThrough(fd: number, file: string): Predecessor {
     tree.add(leafHash(line));
     last = line;
   });
+  // A writer that lives has its first line written as soon as the file is there.
+  if (tree.size === 0) return { file, log: null, lines: 0, root: tree.root(), state: "crashed", torn };
   const opening = first as LogRecord | null;
   const log = opening?.chain.log ?? null;
   const open = openState(opening);

@@ -164,6 +164,11 @@ export class SegmentWriter implements OpenLog {
     this.#headTimer ??= setTimeout(() => void this.#cutInBackground(), HEAD_MS).unref();
   }
 
+  /** Hands all lines so far to the operating system. */
+  writeOut(): void {
+    this.#lines.writeOut();
+  }
+
   /** Resolves when every line so far is durable; when that fails, as `otherwise` does. */
   async durable(otherwise?: () => Promise<void>): Promise<void> {
     try {

@@ -125,7 +125,7 @@ export class LogCheck {
     // A writer may die between its closing line and the head over it; then a later log vouches for the line.
     const closed = this.#closedAt !== null && !this.#recovered();
     judgeHeads(this.#watch, { file: this.#file, lines: this.#lines, closed, blamed: this.#blames.first }, findings);
-    if (this.#lines === 0) findings.add("NO_LINES", this.#file, null, "it has no complete line");
+    if (this.#lines === 0) this.#judgeWordless(tail);
     else this.#judgeEnd(tail, allowOpen);
     return {
       lines: this.#lines,
@@ -152,6 +152,15 @@ export class LogCheck {
     const headed = this.#watch.wrong.some(({ size }) => size === this.#lines);
     const isSecond = headed && !vouched && before + 1 === this.#lines;
     this.#blames.add("MODIFIED", isSecond ? before + 1 : before, "it and its neighbour name different lines");
+  }
+
+  /** A writer may die between the making of a file and its first line; a later log says so. */
+  #judgeWordless(tail: Buffer): void {
+    const { claims, findings } = this.#options;
+    const vouched = claims.some(({ torn, lines }) => torn !== null && lines === 0);
+    if (vouched && (tail.length === 0 || this.#tornClaimed)) {
+      findings.add("RECOVERED", this.#file, null, "its writer died before its first line; a later log says so");
+    } else findings.add("NO_LINES", this.#file, null, "it has no complete line");
   }
 
   #judgeEnd(tail: Buffer, allowOpen: number | null): void {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { isCompressed, plainName } from "../log/file-name.ts";
 import { logOfHeadFile } from "../log/head-files.ts";
 import type { LogRecord } from "../records/record.ts";
+import type { SegmentClose } from "../records/segment-close.ts";
 import { type Anchor, AnchorStore } from "./anchor-store.ts";
 import { Authors } from "./authors.ts";
 import { type CheckLogsOptions, checkLogs, type LogRun } from "./check-logs.ts";
@@ -47,6 +48,9 @@ export interface VerificationParts {
   /** How work is divided; for tests. */
   readonly tuning?: NonNullable<CheckLogsOptions["tuning"]>;
 }
+
+/** A log as the one before it names it. */
+type LogName = NonNullable<SegmentClose["next"]>;
 
 export class Verification {
   readonly #path: string;
@@ -290,12 +294,11 @@ export class Verification {
     if (record.record === "intent") this.#counts.intents++;
     if (record.record === "late_settlement") this.#counts.late_settlements++;
     if (record.record === "prune") this.#pruned.set(record.log, record);
-    if (record.record === "segment_close" && record.next !== null)
-      this.#nexts.push({ file, line, next: record.next.log });
+    if (record.record === "segment_close" && record.next !== null) this.#nexts.push({ file, line, next: record.next });
     this.#dispatches.take(record, log, file, line, 0);
   }
 
-  readonly #nexts: { readonly file: string; readonly line: number; readonly next: string }[] = [];
+  readonly #nexts: { readonly file: string; readonly line: number; readonly next: LogName }[] = [];
 
   /** The logs that a session's logs name as the ones before and after them. */
   #checkNeighbours(scope: Scope, logs: readonly SurveyedLog[], label: (file: string) => string): void {
@@ -308,7 +311,11 @@ export class Verification {
           : this.#logs.has(previous.log);
       if (!there) this.#lacks(label(file), 1, previous.log, label(previous.file));
     }
-    for (const { file, line, next } of this.#nexts) if (!this.#logs.has(next)) this.#lacks(file, line, next, next);
+    // Of a log that is there without a line, that is what is said.
+    const wordless = new Set(logs.flatMap(({ file, log }) => (log === null ? [file] : [])));
+    for (const { file, line, next } of this.#nexts) {
+      if (!this.#logs.has(next.log) && !wordless.has(next.file)) this.#lacks(file, line, next.log, next.log);
+    }
   }
 
   #lacks(file: string, line: number, log: string | null, name: string): void {
