@@ -585,6 +585,23 @@ test("an address with a query is sent to as it is, and written and printed witho
   expect(report.url).toBe(`${endpoint.url}/in/v1/logs`);
 });
 
+test("a folder of cursors that is removed while it is in use is made again: duplicates at most, and no hot loop", async () => {
+  const endpoint = await logsEndpoint();
+  const root = temporaryFolder();
+  const log = withAuditLog({ sink: "both", stateDir: root, hash: "sha256", delivery: { endpoint: endpoint.url } });
+  const dispatch = createDispatcher([log]);
+  const call = () =>
+    dispatch({ toolName: "work", toolArgs: {}, turn: { iteration: 1, sessionId: "session" } }, () => 1);
+  await call();
+  await log.flush();
+  rmSync(join(root, "delivery"), { recursive: true });
+  await call();
+  expect(await log.flush()).toMatchObject({ lines: 0, heads: 0 });
+  expect(await log.close()).toMatchObject({ lines: 0, heads: 0 });
+  expect(withoutDuplicates(linesByLog(endpoint.taken))).toEqual(onDisk(join(root, "receipts")));
+  expect(endpoint.requests.length).toBeLessThan(8);
+});
+
 describe("one sender", () => {
   test("at a time: a second one says who sends, and sends nothing", async () => {
     const { root, receipts } = await closedLog(3);

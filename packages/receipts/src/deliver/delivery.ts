@@ -1,5 +1,6 @@
 /** Delivery of a state folder to one endpoint, pass by pass, under the endpoint's lock. */
 
+import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { Courier } from "./courier.ts";
 import { deadLetterFile, park } from "./dead-letters.ts";
@@ -73,6 +74,7 @@ export class Delivery {
   /** Takes the endpoint's lock; null once it is ours, else who holds it. */
   take(): string | null {
     if (this.#lock !== null) return null;
+    makeDeliveryFolder(this.#root, this.#endpoint); // it may have been removed since
     const taken = EndpointLock.take(this.folder);
     if (!(taken instanceof EndpointLock)) return taken.heldBy;
     this.#lock = taken;
@@ -82,10 +84,11 @@ export class Delivery {
   }
 
   release(): void {
-    if (this.#lock === null) return;
-    sweep(this.folder);
-    this.#lock.release();
+    const lock = this.#lock;
     this.#lock = null;
+    if (lock === null || !existsSync(this.folder)) return;
+    sweep(this.folder);
+    lock.release();
   }
 
   /** Delivers everything that is durable now. False when `signal` fired first. Only for who holds the lock. */

@@ -4,7 +4,7 @@ import { diagnostics, type Meter, noopMeter } from "@toolspan/core";
 import { Delivery } from "./delivery.ts";
 import type { DeliveryEndpoint } from "./delivery-endpoint.ts";
 import { pause } from "./pause.ts";
-import type { RetryLimits } from "./retry-waits.ts";
+import { type RetryLimits, RetryWaits } from "./retry-waits.ts";
 import type { Waiting } from "./spool.ts";
 
 const SOURCE = "receipts.delivery";
@@ -34,12 +34,16 @@ export class Forwarder {
   #ended: Promise<void> = Promise.resolve();
   /** Those who wait for the next whole pass. */
   #waiters: (() => void)[] = [];
+  /** True when the last pass met something else than the endpoint's being away, such as a full disk. */
+  #trouble = false;
+  readonly #waits: RetryWaits;
   #wake: () => void = () => {};
   #woken = false;
 
   /** @throws TOOLSPAN_RECEIPT_STORE when the endpoint's folder cannot be made. */
   constructor(root: string, endpoint: DeliveryEndpoint, retry?: RetryLimits) {
     this.#endpoint = endpoint;
+    this.#waits = new RetryWaits(retry);
     this.#delivery = new Delivery(
       root,
       endpoint,
@@ -121,7 +125,7 @@ export class Forwarder {
         if (this.#waiters.length === 0) await this.#idle(signal);
       } else {
         this.#waiters.unshift(...served);
-        await this.#idle(signal, LOOK_MS);
+        await this.#idle(signal, this.#trouble ? this.#waits.next(null) : LOOK_MS);
       }
     }
     this.#release();
@@ -129,8 +133,13 @@ export class Forwarder {
 
   /** True when nothing is left that was there when it began; `asked` when somebody waits to know it. */
   async #deliver(asked: boolean, signal: AbortSignal): Promise<boolean> {
+    this.#trouble = false;
     try {
-      if (this.#delivery.take() === null) return await this.#delivery.pass(signal);
+      if (this.#delivery.take() === null) {
+        const done = await this.#delivery.pass(signal);
+        this.#waits.reset();
+        return done;
+      }
       if (!asked) return true;
       const { lines, heads } = await this.#delivery.waiting();
       return lines + heads === 0;
@@ -138,6 +147,9 @@ export class Forwarder {
       const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
       const message = `${this.#endpoint.id}: delivery has stopped (${String(code ?? name)}) and is tried again`;
       diagnostics.report(SOURCE, "delivery_failed", message);
+      // What was sent and could not be noted is sent again: not too often.
+      this.#trouble = true;
+      this.#release();
       return false;
     }
   }
