@@ -82,6 +82,37 @@ describe.skipIf(missing !== undefined)(
       }
     });
 
+    test("say the same of heads kept elsewhere: an honest log, an older copy, a cut tail, another root", async () => {
+      const { recorded, key, trust } = await subject();
+      const [log = "", all = ""] = [
+        logsIn(recorded.receipts)[0],
+        headsOf(recorded.receipts).find((f) => f.endsWith(".heads")),
+      ];
+      const kept = join(recorded.root, "kept.txt");
+      writeFileSync(kept, readFileSync(join(recorded.receipts, all)));
+      const told = async (root: string, anchors: string): Promise<readonly number[]> => {
+        const path = join(root, "receipts", log);
+        const ours = await verifyLog(path, { trust, anchors });
+        return [go.run("log", path, [trust], [anchors]).code, ours.exitCode];
+      };
+      expect(await told(recorded.root, kept)).toEqual([0, 0]);
+      const shorter = copyOf(recorded.root);
+      const lines = readFileSync(join(shorter, "receipts", log), "utf8").split("\n");
+      const entries = readFileSync(kept, "utf8").split(/(?<=\n)(?=host-1)/);
+      const size = Number(entries[1]?.split("\n")[1]);
+      writeFileSync(join(shorter, "receipts", log), `${lines.slice(0, size).join("\n")}\n`);
+      writeFileSync(join(shorter, "receipts", all), entries.slice(0, 2).join(""));
+      writeFileSync(join(shorter, "receipts", all.slice(0, -1)), entries[1] as string);
+      expect(await told(shorter, kept)).toEqual([1, 1]);
+      for (const file of headsOf(join(shorter, "receipts"))) rmSync(join(shorter, "receipts", file));
+      expect(await told(shorter, kept)).toEqual([1, 1]);
+      const [origin, lineCount] = (entries[0] as string).split("\n");
+      const body = `${origin}\n${lineCount}\n${"A".repeat(43)}=\n`;
+      const forged = join(recorded.root, "forged.txt");
+      writeFileSync(forged, `${body}\n${signedBy(key.path, body)}\n`);
+      expect(await told(recorded.root, forged)).toEqual([1, 1]);
+    });
+
     test("say the same of forgeries: unknown key, stripped, borrowed id, root made anew, deleted heads", async () => {
       const { recorded, key, trust } = await subject();
       const { root } = recorded;

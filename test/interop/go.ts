@@ -12,7 +12,12 @@ export interface GoProgram {
 
 export interface GoVerifier {
   /** Exit code and reason. */
-  run(what: "log" | "proof", path: string, keys: readonly string[]): { readonly code: number; readonly reason: string };
+  run(
+    what: "log" | "proof",
+    path: string,
+    keys: readonly string[],
+    anchors?: readonly string[],
+  ): { readonly code: number; readonly reason: string };
   readonly folder: string;
 }
 
@@ -34,8 +39,8 @@ export function buildGoVerifier(): GoVerifier | string {
   const { folder, binary } = built;
   return {
     folder,
-    run(what, path, keys) {
-      const flags = keys.flatMap((key) => ["-vkey", key]);
+    run(what, path, keys, anchors = []) {
+      const flags = [...keys.flatMap((key) => ["-vkey", key]), ...anchors.flatMap((file) => ["-anchors", file])];
       const ran = spawnSync(binary, [...flags, what, path], { encoding: "utf8" });
       return { code: ran.status ?? 70, reason: ran.stdout.trim() || ran.stderr.trim() };
     },

@@ -1,6 +1,7 @@
 // Verifies receipt logs, their signed heads and proofs with the Go team's own code for notes and trees.
 //
-//	verifier -vkey KEY [-vkey KEY ...] log LOG.jsonl    the log, with <log>.heads and <log>.head beside it
+//	verifier -vkey KEY [-vkey KEY ...] [-anchors FILE ...] log LOG.jsonl
+//	                                    the log, with <log>.heads and <log>.head beside it, and heads kept elsewhere
 //	verifier -vkey KEY [-vkey KEY ...] proof PROOF.json
 //
 // Exit 0: what was asked holds. 1: something contradicts. 2: it cannot be said.
@@ -47,6 +48,14 @@ func (k *keys) Set(text string) error {
 	return err
 }
 
+type paths []string
+
+func (p *paths) String() string { return "" }
+func (p *paths) Set(text string) error {
+	*p = append(*p, text)
+	return nil
+}
+
 type head struct {
 	origin string
 	size   int64
@@ -64,7 +73,9 @@ type line struct {
 
 func main() {
 	var trusted keys
+	var anchors paths
 	flag.Var(&trusted, "vkey", "verifier key that is trusted")
+	flag.Var(&anchors, "anchors", "file of heads that were kept elsewhere")
 	flag.Parse()
 	if flag.NArg() != 2 {
 		flag.Usage()
@@ -73,7 +84,7 @@ func main() {
 	var v verdict
 	switch flag.Arg(0) {
 	case "log":
-		checkLog(&v, flag.Arg(1), note.VerifierList(trusted...))
+		checkLog(&v, flag.Arg(1), anchors, note.VerifierList(trusted...))
 	case "proof":
 		checkProof(&v, flag.Arg(1), note.VerifierList(trusted...))
 	default:
@@ -86,7 +97,7 @@ func main() {
 }
 
 // checkLog follows the chain, then holds every head against the tree over the lines.
-func checkLog(v *verdict, path string, trusted note.Verifiers) {
+func checkLog(v *verdict, path string, anchors paths, trusted note.Verifiers) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		v.add(2, "%v", err)
@@ -131,6 +142,9 @@ func checkLog(v *verdict, path string, trusted note.Verifiers) {
 	if !closed {
 		v.add(2, "no closing line")
 	}
+	for _, file := range anchors {
+		checkAnchors(v, file, log, int64(len(lines)), &stored, trusted)
+	}
 	folder := filepath.Dir(path)
 	covered := checkHeads(v, filepath.Join(folder, log+".heads"), log, int64(len(lines)), &stored, trusted)
 	latest := checkHeads(v, filepath.Join(folder, log+".head"), log, int64(len(lines)), &stored, trusted)
@@ -169,6 +183,32 @@ func checkHeads(v *verdict, path, log string, lines int64, stored *hashes, trust
 		covered = h.size
 	}
 	return covered
+}
+
+// checkAnchors holds the lines against heads of the log that were kept elsewhere; those of other logs are passed over.
+func checkAnchors(v *verdict, path, log string, lines int64, stored *hashes, trusted note.Verifiers) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		v.add(2, "%v", err)
+		return
+	}
+	for _, text := range entries(string(data)) {
+		origin, _, _ := strings.Cut(text, "\n")
+		if origin[strings.LastIndex(origin, "/")+1:] != log {
+			continue
+		}
+		h, ok := openHead(v, text, trusted)
+		if !ok {
+			continue
+		}
+		if h.size > lines {
+			v.add(1, "%s: a head over %d lines, there are %d", path, h.size, lines)
+			continue
+		}
+		if root, err := tlog.TreeHash(h.size, stored); err != nil || root != h.root {
+			v.add(1, "%s: the first %d lines have another root", path, h.size)
+		}
+	}
 }
 
 // entries parts a file of heads: three lines, a blank one, signature lines.

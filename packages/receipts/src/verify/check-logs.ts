@@ -27,7 +27,7 @@ export interface CheckLogsOptions {
   readonly tuning?: { readonly blockBytes: number; readonly minBytes: number };
 }
 
-const BLOCK_BYTES = 1 << 20;
+const BLOCK_BYTES = 1 << 18;
 const MIN_BYTES = 8 << 20;
 /** So many small logs make one job at most. */
 const MAX_RANGES = 64;

@@ -33,7 +33,7 @@ const LEAF = 64;
 const ID = 36;
 const TIME = 30;
 const TEXT_BYTES = LEAF + ID + TIME;
-const CHUNK_BYTES = 1 << 18;
+const CHUNK_BYTES = 1 << 16;
 const FIRST_LINES = 4096;
 
 /** One of each in a thread: what a thread throws away, it holds on to for long. */

@@ -19,7 +19,7 @@ const AHEAD = 2;
 const FILE = new URL("./examine-worker.js", import.meta.url);
 const BUILT: boolean = import.meta.url.endsWith(".js");
 /** Lines are garbage as soon as they are packed: a small nursery keeps memory bounded. */
-const LIMITS = { maxYoungGenerationSizeMb: 2 };
+const LIMITS = { maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
 
 interface Thread {
   readonly worker: Worker;
