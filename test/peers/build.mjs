@@ -22,18 +22,19 @@ const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "too
 /**
  * The folder that pins each program and the Go package that it is.
  *
- * @type {Readonly<Record<string, { readonly folder: string, readonly main: string }>>}
+ * @type {Readonly<Record<string, { readonly folder: string, readonly main: string, readonly tags?: string }>>}
  */
 const PROGRAMS = {
   otelcol: { folder: "collector", main: "." },
   checks: { folder: "checks", main: "." },
-  prometheus: { folder: "prometheus", main: "github.com/prometheus/prometheus/cmd/prometheus" },
-  promtool: { folder: "prometheus", main: "github.com/prometheus/prometheus/cmd/promtool" },
+  // Without service discovery, which nothing here uses and which is most of the work of building it.
+  prometheus: { folder: "prometheus", main: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd" },
+  promtool: { folder: "prometheus", main: "github.com/prometheus/prometheus/cmd/promtool", tags: "remove_all_sd" },
   jaeger: { folder: "jaeger", main: "github.com/jaegertracing/jaeger/cmd/jaeger" },
 };
 
 /**
- * Where a program is, or will be once it is built: `<cache>/<folder>-<hash of go.mod, go.sum and *.go>/<program>`.
+ * Where a program is, or will be once it is built: `<cache>/<folder>-<hash of its *.go, go.mod, go.sum and tags>/<program>`.
  *
  * @param {string} name
  * @returns {string}
@@ -42,7 +43,7 @@ export function binaryPath(name) {
   const program = PROGRAMS[name];
   if (program === undefined) throw new Error(`${name}: is none of ${Object.keys(PROGRAMS).join(", ")}`);
   const folder = join(here, program.folder);
-  const hash = createHash("sha256").update(`${process.platform} ${process.arch}\n`);
+  const hash = createHash("sha256").update(`${process.platform} ${process.arch}\n${program.tags ?? ""}`);
   for (const file of readdirSync(folder).sort()) {
     if (/\.go$|^go\.(mod|sum)$/.test(file)) hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
   }
@@ -82,12 +83,12 @@ export async function buildPeers(names = Object.keys(PROGRAMS)) {
 function build(name) {
   const started = performance.now();
   const target = binaryPath(name);
-  const { folder, main } = /** @type {NonNullable<(typeof PROGRAMS)[string]>} */ (PROGRAMS[name]);
+  const { folder, main, tags = "" } = /** @type {NonNullable<(typeof PROGRAMS)[string]>} */ (PROGRAMS[name]);
   mkdirSync(dirname(target), { recursive: true });
   const work = mkdtempSync(join(dirname(target), "build-"));
   try {
     // Go's own variables (GOPROXY, GOFLAGS, GOCACHE, …) come from the environment as they are.
-    const args = ["build", "-ldflags=-s -w", "-o", join(work, name), main];
+    const args = ["build", `-tags=${tags}`, "-ldflags=-s -w", "-o", join(work, name), main];
     const { error, status, stderr } = spawnSync("go", args, { cwd: join(here, folder), encoding: "utf8" });
     if (error !== undefined) throw new Error(`${name}: go does not start (${error.message}); install Go 1.26 or later`);
     if (status !== 0) throw new Error(`${name}: go build ended with ${status}\n${stderr.slice(-4000)}`);
