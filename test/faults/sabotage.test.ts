@@ -1,13 +1,12 @@
 // The suite has teeth: a writer that is broken in one place is found out.
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { asRoot, canCutPower, canMount, canTrace, skipUnless } from "./capabilities.ts";
-import { memoryDisk } from "./disks.ts";
-import { Ledger } from "./ledger.ts";
-import { orderOfCalls } from "./order-of-calls.ts";
+import { asRoot, canCutPower, canTrace, skipUnless } from "./capabilities.ts";
+import { askedAgain, orderOfCalls } from "./order-of-calls.ts";
 import { cutPowerUnder } from "./power-cuts.ts";
 import { RunningWriter } from "./running-writer.ts";
 import { stateFolder } from "./state-folder.ts";
+import { readTrace, straceArgs, TRACED_ENV } from "./traced-writer.ts";
 import type { WriterOrders } from "./writer.ts";
 import { type Lie, type WriterProgram, writerProgram } from "./writer-program.ts";
 
@@ -21,10 +20,13 @@ const EARLY: Lie = {
   `,
 };
 
-/** Takes a write of a part for a write of all. */
-const SHORT: Lie = {
-  file: "log/private-file.ts",
-  code: "export function writeSync(fd, bytes, offset, length) { fs.writeSync(fd, bytes, offset, length); return length; }",
+/** Asks once more when a sync has failed, as if the second answer were worth something. */
+const STUBBORN: Lie = {
+  file: "log/synced-file.ts",
+  code: `
+    export function fdatasync(fd, done) { fs.fdatasync(fd, (error) => error ? fs.fdatasync(fd, done) : done(null)); }
+    export function fdatasyncSync(fd) { try { fs.fdatasyncSync(fd); } catch { fs.fdatasyncSync(fd); } }
+  `,
 };
 
 async function lying(lie: Lie, act: (program: WriterProgram) => Promise<void>): Promise<void> {
@@ -55,21 +57,18 @@ test("a writer that acknowledges before fdatasync loses receipts in power cuts",
   });
 });
 
-test("a writer that takes a short write for a whole one claims what a full disk does not hold", (context) => {
-  skipUnless(context, asRoot, canMount);
-  return lying(SHORT, async ({ path }) => {
-    const disk = memoryDisk(join(stateFolder(), "disk"), "16k");
-    try {
-      const stateDir = join(disk.path, "state");
-      const basics = { stateDir, policy: "required", log: "session", sessions: 1, key: null } as const;
-      const orders: WriterOrders = { ...basics, tag: "x", steps: [{ calls: 40 }] };
-      const writer = new RunningWriter(path, orders);
-      await writer.ended;
-      const ledger = new Ledger(stateDir, false);
-      ledger.take(orders, writer.said);
-      expect((await ledger.afterFault()).falseClaims.length).toBeGreaterThan(0);
-    } finally {
-      disk.remove();
-    }
+test("a writer that asks a failed descriptor again is seen doing it", (context) => {
+  skipUnless(context, canTrace);
+  return lying(STUBBORN, async ({ path }) => {
+    const folder = stateFolder();
+    const stateDir = join(folder, "state");
+    const output = join(folder, "trace");
+    const basics = { stateDir, policy: "required", log: "session", sessions: 1, key: null } as const;
+    const orders: WriterOrders = { ...basics, tag: "x", steps: [{ calls: 8 }, "close"] };
+    const log = join(stateDir, "receipts", "session_0.jsonl");
+    const injected = straceArgs(output, [log], { call: "fdatasync", position: 2, fault: "EIO" });
+    const writer = new RunningWriter(path, orders, ["strace", "-qq", ...injected], TRACED_ENV);
+    expect((await writer.ended).code).toBe(0);
+    expect(askedAgain(readTrace(output)).length).toBeGreaterThan(0);
   });
 });
