@@ -378,7 +378,7 @@ describe.skipIf(!installed)("langfuse (needs @langfuse/otel, which is of OpenTel
   test.each([
     ["just ends has its spans delivered", "", 2, {}],
     ["calls process.exit has them counted", "process.exit(0);", 0, { "spans process_exit": 2 }],
-  ])("a program that %s", async (_, end, arrived, lostThere) => {
+  ])("a program that %s", { timeout: 60_000 }, async (_, end, arrived, lostThere) => {
     const file = join(mkdtempSync(join(import.meta.dirname, "langfuse-")), "program.mjs");
     writeFileSync(
       file,
@@ -439,11 +439,15 @@ describe("where a package is missing", () => {
     ["@langfuse/otel", ["otel"]],
     ["@opentelemetry/sdk-trace-base", ["sdk-trace-base"]],
     ["@opentelemetry/exporter-trace-otlp-http", ["exporter-trace-otlp-http"]],
-  ] as const)("without %s both ways to the sink say so when made", async ([peer, missing], { skip }) => {
-    skip(!installed && peer !== "@langfuse/otel", "needs @langfuse/otel, which is of OpenTelemetry 2.x alone");
-    const { stdout } = await runFile(programWithout(missing));
-    expect(stdout.trim().split("\n")).toEqual([`TOOLSPAN_MISSING_PEER ${peer}`, `TOOLSPAN_MISSING_PEER ${peer}`]);
-  });
+  ] as const)(
+    "without %s both ways to the sink say so when made",
+    { timeout: 60_000 },
+    async ([peer, missing], { skip }) => {
+      skip(!installed && peer !== "@langfuse/otel", "needs @langfuse/otel, which is of OpenTelemetry 2.x alone");
+      const { stdout } = await runFile(programWithout(missing));
+      expect(stdout.trim().split("\n")).toEqual([`TOOLSPAN_MISSING_PEER ${peer}`, `TOOLSPAN_MISSING_PEER ${peer}`]);
+    },
+  );
 
   /** A folder with copies of our packages and of what Langfuse needs, less some. */
   function programWithout(missing: readonly string[]): string {

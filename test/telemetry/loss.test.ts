@@ -65,9 +65,11 @@ const lost = (key: string): number => telemetryLost().get(key) ?? 0;
 
 test("of a burst of 100,000 spans at least 99 % reach a healthy collector, the rest is counted, and memory is bounded", async () => {
   const receiver = await receiving();
+  // Newer engines let garbage pile up to some 200 MB before they look; what is held is what counts here.
+  const nodeArgs = ["--expose-gc", "--max-semi-space-size=16"];
   const { stdout, code, stderr } = await runChild("burst.mjs", {
     args: [receiver.endpoint],
-    nodeArgs: ["--expose-gc"],
+    nodeArgs,
   });
   expect([code, stderr]).toEqual([0, ""]);
   const {
@@ -85,7 +87,7 @@ test("of a burst of 100,000 spans at least 99 % reach a healthy collector, the r
   expect(arrived).toBeGreaterThanOrEqual(0.99 * made);
   expect(arrived + report.lost, JSON.stringify(reasons)).toBe(made);
   expect(held).toBeLessThan(256 * 1024 * 1024);
-}, 90_000);
+}, 180_000);
 
 test("spans that end while the collector is away arrive once it is back", async () => {
   const port = await listening(createServer((_, response) => response.writeHead(503).end()));
