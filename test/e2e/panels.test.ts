@@ -59,6 +59,8 @@ beforeAll(async () => {
 
   await phase(0, 14);
   middle = { ns: BigInt(Date.now()) * 1_000_000n, sealed: sealedIn(state()), lost: lost() };
+  // The window of the second phase begins where nothing moves.
+  await setTimeout(4 * INTERVAL_MS);
   await phase(14, 28);
   await receiver.stop();
   // One call that is under way, and some lines beyond the last head, which nobody takes.
