@@ -381,6 +381,27 @@ describe("trouble with the folder is said when the recorder is made", () => {
   });
 });
 
+describe("a read-only file system", () => {
+  test("is said when the recorder is made, whether the folder is there or not", (context) => {
+    const disk = join(temporaryFolder(), "disk");
+    mkdirSync(disk);
+    const mount = (...args: readonly string[]): boolean => spawnSync("mount", args, { stdio: "ignore" }).status === 0;
+    if (!mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", disk)) {
+      context.skip("no file system can be mounted here");
+      return;
+    }
+    try {
+      withAuditLog({ stateDir: join(disk, "there") });
+      expect(mount("-o", "remount,ro", disk)).toBe(true);
+      for (const name of ["there", "missing"]) {
+        expect(() => withAuditLog({ stateDir: join(disk, name) })).toThrow(/found EROFS/);
+      }
+    } finally {
+      spawnSync("umount", [disk]);
+    }
+  });
+});
+
 describe("a full disk", () => {
   test("fails calls with its error, claims nothing that is not there, and is over when there is room again", async (context) => {
     const disk = join(temporaryFolder(), "disk");
