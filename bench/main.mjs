@@ -8,6 +8,7 @@ const GROUPS = [
   "recorded",
   "append",
   "durable",
+  "verify",
   "unsampled",
   "traceloop",
   "langfuse",
