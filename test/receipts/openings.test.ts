@@ -15,8 +15,9 @@ import {
   withAuditLog,
 } from "@toolspan/receipts";
 import { jsonlSink, type ToolCallSpan, withTelemetry } from "@toolspan/telemetry";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { everyRecord, recording, temporaryFolder } from "./parts.ts";
+import { newKey } from "./signing.ts";
 
 const key = randomBytes(32);
 const PIN = { pin: "1234" };
@@ -352,6 +353,20 @@ describe("erasing a subject", () => {
     await eraseSubject("alice", { stateDir: root });
     expect(readFileSync(path)).toEqual(before);
     expect(await verifyLog(root, { strict: true })).toMatchObject({ exitCode: 0, integrity: "ok", findings: [] });
+  });
+
+  test("is signed as the logs are, and a key of no use stops it before anything is destroyed", async () => {
+    const key = newKey();
+    const root = await twoSubjects();
+    rmSync(join(root, "receipts"), { recursive: true });
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    vi.stubEnv("TOOLSPAN_SIGNING_KEY", join(root, "no-key.pem"));
+    await expect(eraseSubject("alice", { stateDir: root })).rejects.toMatchObject({ code: "TOOLSPAN_SIGNING_KEY" });
+    vi.stubEnv("TOOLSPAN_SIGNING_KEY", key.path);
+    expect((await eraseSubject("alice", { stateDir: root })).openings).toBe(4);
+    expect(await verifyLog(root, { trust: key.verifierKey })).toMatchObject({ authenticity: "ok", findings: [] });
   });
 
   test("of somebody unknown, or where nothing was ever committed to, does and writes nothing", async () => {

@@ -12,6 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { kindOf, type ToolspanError, uuidv7 } from "@toolspan/core";
+import type { Signer } from "../keys/signer.ts";
+import { signerOf } from "../keys/signer-of.ts";
 import { LocalOutlet } from "../log/local-outlet.ts";
 import { syncFolder } from "../log/private-file.ts";
 import { DEFAULT_LIMITS } from "../log/segment-limits.ts";
@@ -41,7 +43,9 @@ export interface Erased {
  * Interrupted, it is finished by calling it again; then the line may stand twice.
  *
  * @param subject As the `subject` of `withAuditLog` names it; a session id where that was not given.
- * @throws TOOLSPAN_RECEIPT_STORE or the system's error when a file cannot be destroyed or the line not written; TOOLSPAN_INVALID_OPTION for a bad subject or option.
+ * The line is signed where `TOOLSPAN_SIGNING_KEY` names a key, as the logs of the folder are.
+ *
+ * @throws TOOLSPAN_RECEIPT_STORE or the system's error when a file cannot be destroyed or the line not written; TOOLSPAN_SIGNING_KEY, before anything is destroyed, for a key that cannot be used; TOOLSPAN_INVALID_OPTION for a bad subject or option.
  */
 export async function eraseSubject(subject: string, options: EraseOptions = {}): Promise<Erased> {
   const { reason, stateDir } = options;
@@ -50,10 +54,11 @@ export async function eraseSubject(subject: string, options: EraseOptions = {}):
   const root = stateRoot(stateDirOf("eraseSubject", stateDir));
   const folder = OpeningFolder.find(root);
   if (folder === null) return { openings: 0, line: null };
+  const signer = signerOf(undefined); // a key that is of no use is said before anything is gone
   const doomed = emptied(folder, folder.pseudonym(subject));
   if (doomed.length === 0) return { openings: 0, line: null };
   const openings = doomed.reduce((sum, { count }) => sum + count, 0);
-  const line = await writeErasure(root, openings, reason ?? null);
+  const line = await writeErasure(root, signer, openings, reason ?? null);
   for (const { path } of doomed) unlinkSync(path);
   syncFolder(folder.path);
   return { openings, line };
@@ -98,13 +103,19 @@ function empty(path: string): void {
   }
 }
 
-async function writeErasure(root: string, openings: number, reason: string | null): Promise<string> {
+async function writeErasure(
+  root: string,
+  signer: Signer | null,
+  openings: number,
+  reason: string | null,
+): Promise<string> {
   const outlet = new LocalOutlet({
     stateDir: root,
     scope: "process",
     addresses: "absolute",
     layers: "compact",
     limits: DEFAULT_LIMITS,
+    signer,
   });
   try {
     return await outlet.erasure(openings, reason);
