@@ -77,7 +77,7 @@ async function readAnchors(path: string, store: AnchorStore, { trust, checks, fi
     if (batches !== true) notes.end();
     if (tail.bytes.length > 0) refuse(tail.lines + 1, "its last line was not written to its end");
   } catch (error) {
-    throw invalid("a file of heads that can be read", wordOf(error));
+    throw invalid("a file of heads that can be read", `${path}: ${wordOf(error)}`);
   }
 }
 
