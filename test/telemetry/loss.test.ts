@@ -158,6 +158,26 @@ test.each([400, 401, 413, 500])("status %i is final: no second attempt", async (
   expect(receiver.requests).toHaveLength(1);
 });
 
+test("a request stays within its size in bytes, whatever the characters", async () => {
+  const receiver = await receiving();
+  start(receiver.endpoint);
+  const tracer = trace.getTracer("host");
+  for (let i = 0; i < 500; i += 1) tracer.startSpan("s", { attributes: { text: "東".repeat(1000) } }).end();
+  expect(await telemetry?.shutdown()).toEqual({ complete: true, lost: 0 });
+  expect(receiver.spans()).toHaveLength(500);
+  expect(Math.max(...receiver.requests.map(({ body }) => body.length))).toBeLessThan(530 * 1024);
+});
+
+test("a collector that asks for more time than there is gets one last attempt", async () => {
+  const receiver = await receiving((_, count) =>
+    count === 1 ? { status: 503, headers: { "retry-after": "3600" } } : undefined,
+  );
+  start(receiver.endpoint, { retryMs: 300 });
+  await dispatch({ toolName: "t" }, () => 1);
+  expect(await telemetry?.forceFlush({ timeoutMs: 5000 })).toEqual({ complete: true, lost: 0 });
+  expect(receiver.requests).toHaveLength(2);
+});
+
 test("a shutdown during a long pause tries once more at once", async () => {
   let away = true;
   const receiver = await receiving(() => (away ? { status: 503 } : undefined));

@@ -122,8 +122,11 @@ export class OtlpTransport {
         // Out of time: what an attempt before had met says more.
         return this.#failed ?? ABORTED;
       } else this.#failed = attempt;
-      const pause = asked ?? wait * (0.5 + Math.random());
-      if (performance.now() + pause > until || !(await this.#pause(pause, asked !== undefined))) return this.#failed;
+      const left = until - performance.now();
+      if (left <= 0) return this.#failed;
+      // A collector that asks for longer than there is gets one last attempt at the end.
+      const pause = Math.min(asked ?? wait * (0.5 + Math.random()), left);
+      if (!(await this.#pause(pause, asked !== undefined))) return this.#failed;
     }
   }
 

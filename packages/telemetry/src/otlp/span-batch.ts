@@ -1,5 +1,6 @@
 /** Spans on their way into one request, as OTLP/JSON text or as protobuf bytes. */
 
+import { utf8Length } from "../content/plain-value.ts";
 import type { ReadableSpan } from "../spans/readable-span.ts";
 import { spanToJson, TraceRequest } from "./otlp-span.ts";
 
@@ -19,24 +20,29 @@ export interface SpanSerializer {
 
 export class JsonBatch implements SpanBatch {
   readonly #request = new TraceRequest();
+  /** Receivers count bytes, of which a character may have three. */
+  #bytes = 0;
 
   get count(): number {
     return this.#request.count;
   }
 
   get length(): number {
-    return this.#request.length;
+    return this.#bytes;
   }
 
   add(span: ReadableSpan, maxLength: number): boolean {
     const json = spanToJson(span);
     const request = this.#request;
-    if (request.count > 0 && (!request.fits(span) || request.length + json.length > maxLength)) return false;
+    const bytes = utf8Length(json);
+    if (request.count > 0 && (!request.fits(span) || this.#bytes + bytes > maxLength)) return false;
     request.add(span, json);
+    this.#bytes += bytes;
     return true;
   }
 
   take(): Uint8Array {
+    this.#bytes = 0;
     return Buffer.from(this.#request.take());
   }
 }
