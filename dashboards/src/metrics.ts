@@ -4,6 +4,7 @@
 export const TOOL_CALLS = "toolspan_tool_calls_total";
 export const TOOL_CALLS_ACTIVE = "toolspan_tool_calls_active";
 export const TELEMETRY_LOST = "toolspan_telemetry_lost_total";
+export const CONTENT_ALTERED = "toolspan_telemetry_altered_total";
 export const RECEIPT_RECORDS = "toolspan_receipts_records_total";
 export const RECEIPT_HEADS = "toolspan_receipts_heads_total";
 export const RECEIPTS_UNSEALED = "toolspan_receipts_unsealed";

@@ -2,7 +2,14 @@
 
 import type { Dashboard } from "@grafana/grafana-foundation-sdk/dashboard";
 import { board } from "./board.ts";
-import { NOT_FAILED, TELEMETRY_LOST, TOOL_CALLS, TOOL_CALLS_ACTIVE, TOOL_DURATION } from "./metrics.ts";
+import {
+  CONTENT_ALTERED,
+  NOT_FAILED,
+  TELEMETRY_LOST,
+  TOOL_CALLS,
+  TOOL_CALLS_ACTIVE,
+  TOOL_DURATION,
+} from "./metrics.ts";
 import { bars, graph, stat } from "./panels.ts";
 import { gained, ofService, ofTool, orZero, POINT, perSecond, quantile, RANGE, ratio, sum } from "./promql.ts";
 import { label } from "./trace-links.ts";
@@ -144,7 +151,7 @@ function graphs() {
       title: "Duration by tool",
       description: "p50, p95 and p99 of the root span's duration, interpolated within buckets; 0 where nothing ran.",
       unit: "s",
-      width: 12,
+      width: 24,
       queries: durations,
       traces: anyTraces,
     }),
@@ -155,6 +162,19 @@ function graphs() {
       width: 12,
       stacked: true,
       queries: [{ expr: orZero(sum(`${TOOL_CALLS_ACTIVE}${ofTool()}`, TOOL)), legend: "{{gen_ai_tool_name}}" }],
+    }),
+    graph({
+      title: "Content cut or masked per second",
+      description: "Calls whose recorded content was cut to its budget or masked, of all tools.",
+      unit: "cps",
+      width: 12,
+      stacked: true,
+      queries: [
+        {
+          expr: orZero(perSecond(sum(gained(CONTENT_ALTERED, ofService(), POINT), ["reason"]))),
+          legend: "{{reason}}",
+        },
+      ],
     }),
   ];
 }

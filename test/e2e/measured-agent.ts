@@ -12,8 +12,10 @@ import {
   type Transcript,
 } from "@toolspan/agent";
 import { createDispatcher, type Dispatcher, defineLayer, type ToolCallInput } from "@toolspan/core";
+import { redactKeys } from "@toolspan/middleware/redact-keys";
 import { withConsent } from "@toolspan/middleware/with-consent";
 import { withRateLimit } from "@toolspan/middleware/with-rate-limit";
+import { withRedaction } from "@toolspan/middleware/with-redaction";
 import { withTimeout } from "@toolspan/middleware/with-timeout";
 import { fileSigner, withAuditLog } from "@toolspan/receipts";
 import { withTelemetry } from "@toolspan/telemetry";
@@ -72,6 +74,7 @@ export class MeasuredAgent {
         withTelemetry({ sinks: faults ? ["otel", failsWithTool] : ["otel"], tools: ["never_called"], env: {} }),
         // Nobody cancels a reservation here.
         withConsent(({ toolName }) => ({ approved: !faults || toolName !== DENIED, decidedBy: "policy" })),
+        withRedaction(redactKeys(["payment_id"])),
         withRateLimit({ maxCalls: 100_000, perTool: { [LIMITED]: 1 } }),
         defineLayer({ name: "with_pause", call: pause }),
         withTimeout({ maxMs: 30_000 }),

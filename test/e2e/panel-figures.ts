@@ -134,6 +134,14 @@ const TOOL_CALLS: Readonly<Record<string, Figure>> = {
       ({ calls }) =>
         quantiles(q, calls, tool, seconds),
   ),
+  "tool-calls / Content cut or masked per second / A": ({ layers }, _, s) =>
+    scaled(
+      summed(
+        layers.filter(({ status }) => status === "redacted"),
+        () => ({ reason: "masked" }),
+      ),
+      1 / s,
+    ),
   "tool-calls / In flight by tool / A": (_, { inFlight }) => [exactly({ ...service, gen_ai_tool_name: inFlight }, 1)],
 };
 
