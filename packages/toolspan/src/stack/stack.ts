@@ -9,12 +9,12 @@ import {
   type ToolCaller,
   ToolspanError,
 } from "@toolspan/core";
-import { CommandError } from "./command-error.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
-import { isRegularFile } from "./files/files.ts";
-import type { Console } from "./terminal/console.ts";
-import type { Paint } from "./terminal/paint.ts";
-import { terminalText } from "./terminal/terminal-text.ts";
+import { CommandError } from "../command-error.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { isRegularFile } from "../files/files.ts";
+import type { Console } from "../terminal/console.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { terminalText } from "../terminal/terminal-text.ts";
 
 export interface StackOptions {
   readonly json?: true;
