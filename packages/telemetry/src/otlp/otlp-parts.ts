@@ -4,9 +4,10 @@ import { diagnostics } from "@toolspan/core";
 import { neededNetwork } from "../built-ins.ts";
 import type { Environment } from "../start/environment.ts";
 import { missingPeer, protobufSerializers } from "../start/sdk-peers.ts";
+import { otlpLimits } from "./otlp-limits.ts";
 import { OtlpMetricExporter } from "./otlp-metric-exporter.ts";
 import { type OtlpOptions, type OtlpSettings, type OtlpSignal, otlpSettings } from "./otlp-settings.ts";
-import { OtlpSink, otlpLimits } from "./otlp-sink.ts";
+import { OtlpSink } from "./otlp-sink.ts";
 import { OtlpTransport, type TransportSettings } from "./otlp-transport.ts";
 import { JsonBatch, ProtobufBatch } from "./span-batch.ts";
 

@@ -4,37 +4,14 @@ import type { Network } from "../built-ins.ts";
 import { withDeadline } from "../deadline.ts";
 import { causeOf, reportLoss } from "../sinks/loss.ts";
 import { isKept, type ReadableSpan, type SpanSink } from "../spans/readable-span.ts";
-import { type Environment, readNumber } from "../start/environment.ts";
 import { Backlog } from "./backlog.ts";
+import type { OtlpLimits } from "./otlp-limits.ts";
 import type { OtlpTransport, SendResult } from "./otlp-transport.ts";
 import { rejectedOf } from "./rejected.ts";
 import type { SpanBatch } from "./span-batch.ts";
 
 /** Receivers refuse bodies of some MiB; one large span must not take its neighbours along. */
 const MAX_BATCH_LENGTH = 512 * 1024;
-
-export interface OtlpLimits {
-  /** Spans of one request at most. */
-  readonly maxBatch: number;
-  /** Spans held at most, sent ones included until they are answered. */
-  readonly maxHeld: number;
-  /** How long a span may wait for others, milliseconds. */
-  readonly delayMs: number;
-  readonly flushTimeoutMs: number;
-  /** Whether failed spans are taken whatever the sampler has decided. */
-  readonly keepErrors: boolean;
-}
-
-/** The limits of the batch processor's variables. @source OpenTelemetry specification, Batch Span Processor */
-export function otlpLimits(env: Environment, flushTimeoutMs: number, keepErrors = false): OtlpLimits {
-  return {
-    maxBatch: readNumber(env, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 1) ?? 512,
-    maxHeld: readNumber(env, "OTEL_BSP_MAX_QUEUE_SIZE", 1) ?? 262_144,
-    delayMs: readNumber(env, "OTEL_BSP_SCHEDULE_DELAY") ?? 1000,
-    flushTimeoutMs,
-    keepErrors,
-  };
-}
 
 export interface OtlpSinkVoice {
   /** Which part speaks of what is lost. */

@@ -1,11 +1,12 @@
 /** Sends OTLP requests over HTTP: repeats what may be repeated, ends at its deadline, holds no process open. */
 
-import type { Agent, IncomingMessage } from "node:http";
+import type { Agent } from "node:http";
 import type { RequestOptions } from "node:https";
 import { context } from "@opentelemetry/api";
 import type { Network } from "../built-ins.ts";
 import { causeOf } from "../sinks/loss.ts";
 import { suppressed } from "../spans/async-context.ts";
+import { type Answer, readAnswer, waitAsked } from "./otlp-answer.ts";
 
 export type SendResult =
   | { readonly sent: true; readonly response: Uint8Array }
@@ -17,12 +18,6 @@ export type SendResult =
     };
 
 type Failed = Extract<SendResult, { readonly sent: false }>;
-
-interface Attempt {
-  readonly status: number;
-  readonly body: Uint8Array;
-  readonly retryAfter: string | undefined;
-}
 
 /** What a transport needs to know of its settings. */
 export interface TransportSettings {
@@ -43,7 +38,6 @@ const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
 /** Longest pause while somebody waits for the end. */
 const HURRIED_WAIT_MS = 250;
-const MAX_RESPONSE_LENGTH = 65_536;
 
 export class OtlpTransport {
   readonly #settings: TransportSettings;
@@ -130,7 +124,7 @@ export class OtlpTransport {
     }
   }
 
-  async #try(body: Uint8Array): Promise<Attempt | Failed> {
+  async #try(body: Uint8Array): Promise<Answer | Failed> {
     const limit = AbortSignal.timeout(this.#settings.timeoutMs);
     try {
       return await this.#attempt(body, AbortSignal.any([limit, this.#stop.signal]));
@@ -141,11 +135,11 @@ export class OtlpTransport {
     }
   }
 
-  #attempt(body: Uint8Array, signal: AbortSignal): Promise<Attempt> {
+  #attempt(body: Uint8Array, signal: AbortSignal): Promise<Answer> {
     const { url, headers, gzip, contentType } = this.#settings;
     const { http, https } = this.#network;
     const request = url.protocol === "https:" ? https.request : http.request;
-    return new Promise<Attempt>((resolve, reject) => {
+    return new Promise<Answer>((resolve, reject) => {
       const options: RequestOptions = {
         method: "POST",
         agent: this.#agent,
@@ -185,30 +179,4 @@ export class OtlpTransport {
       if (!asked) this.#pauses.add(end);
     });
   }
-}
-
-function readAnswer(
-  answer: IncomingMessage,
-  resolve: (attempt: Attempt) => void,
-  reject: (error: Error) => void,
-): void {
-  const parts: Buffer[] = [];
-  let length = 0;
-  answer.on("data", (part: Buffer) => {
-    length += part.length;
-    if (length <= MAX_RESPONSE_LENGTH) parts.push(part);
-  });
-  answer.on("end", () => {
-    const { statusCode, headers } = answer;
-    resolve({ status: statusCode ?? 0, body: Buffer.concat(parts), retryAfter: headers["retry-after"] });
-  });
-  answer.on("error", reject);
-}
-
-/** Milliseconds that a `Retry-After` header asks for. */
-function waitAsked(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const seconds = Number(header);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

@@ -1,0 +1,38 @@
+/** What a collector answers to one attempt. */
+
+import type { IncomingMessage } from "node:http";
+
+const MAX_RESPONSE_LENGTH = 65_536;
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Uint8Array;
+  readonly retryAfter: string | undefined;
+}
+
+/** Reads the answer to its end, at most 64 KiB of it. */
+export function readAnswer(
+  answer: IncomingMessage,
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+): void {
+  const parts: Buffer[] = [];
+  let length = 0;
+  answer.on("data", (part: Buffer) => {
+    length += part.length;
+    if (length <= MAX_RESPONSE_LENGTH) parts.push(part);
+  });
+  answer.on("end", () => {
+    const { statusCode, headers } = answer;
+    resolve({ status: statusCode ?? 0, body: Buffer.concat(parts), retryAfter: headers["retry-after"] });
+  });
+  answer.on("error", reject);
+}
+
+/** Milliseconds that a `Retry-After` header asks for. */
+export function waitAsked(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
