@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { root } from "../support/workspace.ts";
 import { peerBinary } from "./build.mjs";
-import { freePort, type Program, startProgram } from "./program.ts";
+import { freePort, type Program, startProgram, until } from "./program.ts";
 
 /** The folder of the shipped configurations. */
 export const CONFIGS: string = join(root, "collector");
@@ -145,7 +145,16 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
     ],
     readyUrl: `http://${address(http)}/-/ready`,
   });
-  return { ...program, url: `http://${address(http)}`, config };
+  const url = `http://${address(http)}`;
+  // Ready comes seconds before the first scrape.
+  await until(`Prometheus has scraped ${targets.join(", ")}`, () => allScraped(url));
+  return { ...program, url, config };
+}
+
+async function allScraped(url: string): Promise<true | undefined> {
+  const response = await fetch(`${url}/api/v1/targets?state=active`);
+  const { data } = (await response.json()) as { data: { activeTargets: { health: string }[] } };
+  return data.activeTargets.length > 0 && data.activeTargets.every(({ health }) => health === "up") ? true : undefined;
 }
 
 /** The path of `promtool`. */
