@@ -21,6 +21,7 @@ interface OtlpValue {
   readonly boolValue?: boolean;
   readonly intValue?: string | number;
   readonly doubleValue?: number;
+  readonly arrayValue?: { readonly values?: readonly OtlpValue[] };
 }
 
 interface OtlpAttribute {
@@ -69,15 +70,13 @@ export function spansOf(traces: OtlpTraces): readonly StoredSpan[] {
 }
 
 function plain(attributes: readonly OtlpAttribute[] = []): Record<string, unknown> {
-  return Object.fromEntries(
-    attributes.map(({ key, value }) => [
-      key,
-      value.stringValue ??
-        value.boolValue ??
-        value.doubleValue ??
-        (value.intValue === undefined ? null : Number(value.intValue)),
-    ]),
-  );
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value)]));
+}
+
+/** A list as its JSON text: that is how Jaeger keeps it. */
+function plainValue({ stringValue, boolValue, doubleValue, intValue, arrayValue }: OtlpValue): unknown {
+  if (arrayValue !== undefined) return JSON.stringify((arrayValue.values ?? []).map(plainValue));
+  return stringValue ?? boolValue ?? doubleValue ?? (intValue === undefined ? null : Number(intValue));
 }
 
 /** The spans of one trace, from the API that keeps nanoseconds; none where Jaeger does not know it. */

@@ -9,7 +9,7 @@ import { fileSpans, spanFiles } from "./span-files.ts";
 import { startWorkbench, type Workbench } from "./workbench.ts";
 
 /** The layers of `programs/airline.mjs`, outermost first. */
-const LAYERS = ["summary", "consent", "redaction", "rate_limit", "timeout"];
+const LAYERS = ["with_summary", "with_consent", "with_redaction", "with_rate_limit", "with_timeout"];
 const PHASE_MS = 4000;
 
 interface Receipt {
@@ -77,7 +77,7 @@ function chainBelow(spans: readonly StoredSpan[], root: StoredSpan): readonly st
 const EXECUTE = /^execute_tool /;
 const onion = (denied: boolean): readonly string[] =>
   denied
-    ? ["tool_call.summary", "tool_call.consent"]
+    ? ["tool_call.with_summary", "tool_call.with_consent"]
     : [...LAYERS.map((name) => `tool_call.${name}`), "tool_call.dispatch"];
 
 describe("Jaeger", () => {
@@ -142,7 +142,7 @@ describe("Jaeger", () => {
       let deepest = root;
       for (let next = layerBelow(spans, root); next !== undefined; next = layerBelow(spans, deepest)) deepest = next;
       expect(deepest.attributes).toMatchObject({
-        "toolspan.layer.name": "consent",
+        "toolspan.layer.name": "with_consent",
         "toolspan.layer.status": "denied",
         "toolspan.layer.short_circuited": true,
       });
