@@ -243,20 +243,26 @@ test("a bar's link finds the traces behind it in Jaeger", async () => {
   for (const { name, url } of links) {
     // A failed run ended at its limit.
     const labels = name.startsWith("agent-runs / Failed") ? { ...clicked, error_type: failedRun() } : clicked;
-    const address = url
-      .replaceAll(`\${jaeger}`, jaeger.url)
-      .replaceAll(`\${__from}`, String(Date.now() - 600_000))
-      .replaceAll(`\${__to}`, String(Date.now()))
-      .replaceAll(/\$\{__field\.labels\.(\w+)\}/g, (_, label: string) => encodeURIComponent(labels[label] ?? ""));
-    // Jaeger's page asks its API with the parameters of its own address.
-    const found = await until(name, async () => {
-      const response = await fetch(address.replace("/search?", "/api/traces?"));
-      const { data } = (await response.json()) as { readonly data: readonly unknown[] };
-      return data.length > 0 ? data.length : undefined;
-    });
+    const found = await until(name, async () => (await tracesBehind(url, labels)) || undefined);
     expect(found, name).toBeGreaterThan(0);
+    if (!name.includes("by tool and status")) continue;
+    // Each of its calls is a trace of its own.
+    expect(found).toBe(12);
+    expect(await tracesBehind(url, { ...clicked, toolspan_status: "ok" })).toBe(0);
   }
 });
+
+/** How many traces the page would show: it asks Jaeger's API with the parameters of its own address. */
+async function tracesBehind(url: string, labels: Readonly<Record<string, string>>): Promise<number> {
+  const address = url
+    .replaceAll(`\${jaeger}`, jaeger.url)
+    .replaceAll(`\${__from}`, String(Date.now() - 600_000))
+    .replaceAll(`\${__to}`, String(Date.now()))
+    .replaceAll(/\$\{__field\.labels\.(\w+)\}/g, (_, label: string) => encodeURIComponent(labels[label] ?? ""));
+  const response = await fetch(address.replace("/search?", "/api/traces?"));
+  const { data } = (await response.json()) as { readonly data: readonly unknown[] };
+  return data.length;
+}
 
 function failedRun(): string {
   const [run] = whole.facts.runs.filter(({ errorType }) => errorType !== undefined);
