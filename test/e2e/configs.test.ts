@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { peerBinary } from "../peers/build.mjs";
 import { CONFIGS, startCollector, startJaeger } from "../peers/peers.ts";
+import { until } from "../peers/program.ts";
 import { root } from "../support/workspace.ts";
-import { collectedReceipts } from "./collected-receipts.ts";
+import { collectedReceipts, receiptFiles } from "./collected-receipts.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "toolspan-configs-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -83,13 +84,7 @@ describe("the Collector", () => {
         ],
       });
       const body = JSON.stringify({ record: "receipt", chain: { log: "a", seq: 0, prev: null } });
-      const logRecords = [{ eventName: "toolspan.tool_call.receipt", body: { stringValue: body } }];
-      const sent = await fetch(`${collector.receipts}/v1/logs`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
-      });
-      expect(sent.status).toBe(200);
+      await sendLine(collector.receipts, body);
       expect(collectedReceipts(state).lines).toEqual(new Map([["a", [body]]]));
       expect(await collector.stop()).toBe(0);
       expect(statSync(join(state, "receipts/receipts.jsonl")).uid).toBe(10001);
@@ -108,8 +103,10 @@ describe("the Collector", () => {
 
 test("Jaeger accepts and starts its configuration", async () => {
   const { status, stderr } = run(peerBinary("jaeger"), ["validate", ...configs("jaeger.yaml")]);
-  expect(stderr).toBe("");
-  expect(status).toBe(0);
+  expect(status, stderr).toBe(0);
+  const wrong = join(folder, "wrong-jaeger.yaml");
+  writeFileSync(wrong, "extensions:\n  jaeger_query:\n    storage:\n      trace: disk\n");
+  expect(run(peerBinary("jaeger"), ["validate", ...configs("jaeger.yaml"), `--config=${wrong}`]).status).toBe(1);
   const state = join(folder, "jaeger");
   mkdirSync(state);
   const jaeger = await startJaeger({ folder: state });
@@ -120,6 +117,45 @@ test("promtool accepts Prometheus's configuration", () => {
   const { status, stdout, stderr } = run(peerBinary("promtool"), ["check", "config", join(CONFIGS, "prometheus.yaml")]);
   expect(status, stdout + stderr).toBe(0);
 });
+
+test("what is laid over config.yaml with an address sends receipts on, byte for byte", async () => {
+  const [near, far] = ["near", "far"].map((name) => {
+    const path = join(folder, name);
+    mkdirSync(path);
+    return path;
+  }) as [string, string];
+  const second = await startCollector({ folder: far });
+  const first = await startCollector({
+    folder: near,
+    configs: [join(CONFIGS, "config.yaml"), join(CONFIGS, "config.forward.yaml")],
+    env: { TOOLSPAN_RECEIPTS_FORWARD_ENDPOINT: second.receipts },
+  });
+  try {
+    const lines = Array.from({ length: 20 }, (_, seq) =>
+      JSON.stringify({ record: "receipt", chain: { log: "a", seq, prev: null }, text: "ä\u2028<é>\u0001" }),
+    );
+    for (const line of lines) await sendLine(first.receipts, line);
+    const arrived = await until("the second Collector has all lines", () => {
+      const found = receiptFiles(far).length > 0 ? collectedReceipts(far).lines.get("a") : undefined;
+      return found?.length === lines.length ? found : undefined;
+    });
+    expect(arrived).toEqual(lines);
+    expect(collectedReceipts(near).lines.get("a")).toEqual(lines);
+  } finally {
+    await first.stop();
+    await second.stop();
+  }
+});
+
+async function sendLine(endpoint: string, line: string): Promise<void> {
+  const logRecords = [{ eventName: "toolspan.tool_call.receipt", body: { stringValue: line } }];
+  const sent = await fetch(`${endpoint}/v1/logs`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
+  });
+  expect(sent.status).toBe(200);
+}
 
 describe("Compose", () => {
   const file = join(root, "docker-compose.yml");
