@@ -36,7 +36,7 @@ function sha256sum(path) {
 
 /** Hash and link of each line, nothing else: what the verifier's reader alone can do. */
 async function chainCheck(path) {
-  const dist = new URL("./verify/read-lines.js", import.meta.resolve("@toolspan/receipts"));
+  const dist = new URL("./verify/lines/line-buffer.js", import.meta.resolve("@toolspan/receipts"));
   const { LineBuffer } = await import(dist.href);
   const needle = Buffer.from('"prev":"');
   return () => {

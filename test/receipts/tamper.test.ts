@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileSigner, verifyLog } from "@toolspan/receipts";
 import { describe, expect, test } from "vitest";
 import { CHECKS, type Checks } from "../../packages/receipts/src/verify/checks.ts";
-import { loadTrust } from "../../packages/receipts/src/verify/load-trust.ts";
+import { loadTrust } from "../../packages/receipts/src/verify/trust/load-trust.ts";
 import { Verification } from "../../packages/receipts/src/verify/verification.ts";
 import { bitFlips, headsOf, lineEdits, type Mutation, missedBy, type Verify } from "./mutations.ts";
 import { closedLog, copyOf, logsIn, type Recorded, recording } from "./parts.ts";

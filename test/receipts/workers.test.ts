@@ -5,7 +5,7 @@ import { fileSigner, verifyLog } from "@toolspan/receipts";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CHECKS } from "../../packages/receipts/src/verify/checks.ts";
-import { loadTrust } from "../../packages/receipts/src/verify/load-trust.ts";
+import { loadTrust } from "../../packages/receipts/src/verify/trust/load-trust.ts";
 import { Verification } from "../../packages/receipts/src/verify/verification.ts";
 import { build, root as checkout } from "../support/workspace.ts";
 import { bitFlips, headsOf, lineEdits } from "./mutations.ts";

@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { MerkleTree } from "../log/merkle.ts";
-import { parseLine } from "../verify/parse-line.ts";
-import { linesOf } from "../verify/read-lines.ts";
+import { parseLine } from "../verify/lines/parse-line.ts";
+import { linesOf } from "../verify/lines/read-lines.ts";
 
 export interface PruneCandidate {
   readonly file: string;

@@ -7,7 +7,7 @@ import { isCompressed, isLogName, plainName } from "../log/file-name.ts";
 import { headFiles } from "../log/head-files.ts";
 import { syncFolder } from "../log/private-file.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
-import { linesOf } from "../verify/read-lines.ts";
+import { linesOf } from "../verify/lines/read-lines.ts";
 import { FollowedLog } from "./followed-log.ts";
 import { type Fed, type Item, LogFeed } from "./log-feed.ts";
 import { identityOf, keyOf, logIn } from "./log-identity.ts";

@@ -3,8 +3,8 @@
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createPrivate, writeAll } from "../log/private-file.ts";
-import { gunzipped } from "../verify/gunzipped.ts";
-import { openRegular } from "../verify/read-lines.ts";
+import { gunzipped } from "../verify/lines/gunzipped.ts";
+import { openRegular } from "../verify/lines/read-lines.ts";
 
 /** Bytes at the end of a gzip file that say how long its content is, modulo 2^32. */
 const SIZE_BYTES = 4;

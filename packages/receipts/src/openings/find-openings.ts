@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { LoggedReceipt } from "../records/record.ts";
-import { readLines } from "../verify/read-lines.ts";
+import { readLines } from "../verify/lines/read-lines.ts";
 import { OPENINGS_FOLDER } from "./opening-folder.ts";
 import { isOpeningLine, type OpenedField, type OpeningLine } from "./opening-line.ts";
 

@@ -9,9 +9,9 @@ import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import { stateRoot } from "../log/state-root.ts";
 import { findOpenings } from "../openings/find-openings.ts";
 import type { LoggedReceipt } from "../records/record.ts";
-import { type Head, HeadReader } from "../verify/head-reader.ts";
-import { parseLine } from "../verify/parse-line.ts";
-import { readLines } from "../verify/read-lines.ts";
+import { type Head, HeadReader } from "../verify/heads/head-reader.ts";
+import { parseLine } from "../verify/lines/parse-line.ts";
+import { readLines } from "../verify/lines/read-lines.ts";
 import { type ReceiptProof, tlogProofText } from "./receipt-proof.ts";
 
 export type MadeProof =

@@ -8,11 +8,11 @@ import { isIncluded, leafHash } from "../log/merkle.ts";
 import { belongsTo } from "../openings/find-openings.ts";
 import type { OpenedField, OpeningLine } from "../openings/opening-line.ts";
 import type { LoggedReceipt } from "../records/record.ts";
-import { Authors } from "../verify/authors.ts";
 import { CHECKS, type Checks } from "../verify/checks.ts";
 import { type Answer, type Finding, Findings } from "../verify/findings.ts";
-import { loadTrust } from "../verify/load-trust.ts";
-import { parseLine } from "../verify/parse-line.ts";
+import { parseLine } from "../verify/lines/parse-line.ts";
+import { Authors } from "../verify/trust/authors.ts";
+import { loadTrust } from "../verify/trust/load-trust.ts";
 import { parseReceiptProof, parseTlogProof, type ReceiptProof } from "./receipt-proof.ts";
 
 export interface VerifyProofOptions {

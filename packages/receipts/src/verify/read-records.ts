@@ -8,10 +8,10 @@ import { headFiles } from "../log/head-files.ts";
 import { MerkleTree } from "../log/merkle.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import type { LogRecord } from "../records/record.ts";
-import { DamagedGzip } from "./gunzipped.ts";
-import { parseLine } from "./parse-line.ts";
-import { linesOf } from "./read-lines.ts";
-import { surveyLogs } from "./survey.ts";
+import { DamagedGzip } from "./lines/gunzipped.ts";
+import { parseLine } from "./lines/parse-line.ts";
+import { linesOf } from "./lines/read-lines.ts";
+import { surveyLogs } from "./survey/survey.ts";
 
 /** One line of a log. */
 export type ReadRecord =

@@ -2,7 +2,7 @@
 
 import { kindOf, ToolspanError } from "@toolspan/core";
 import { CHECKS } from "./checks.ts";
-import { loadTrust } from "./load-trust.ts";
+import { loadTrust } from "./trust/load-trust.ts";
 import { Verification } from "./verification.ts";
 import type { VerifyOptions } from "./verify-options.ts";
 import type { VerifyReport } from "./verify-report.ts";
