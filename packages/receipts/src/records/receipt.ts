@@ -1,6 +1,6 @@
 /** Wire record `receipt`: what happened to one tool call, refusals included. */
 
-import { type AuditBlob, type Executor, STATUSES, type ToolStatus } from "@toolspan/core";
+import type { AuditBlob, Executor, ToolStatus } from "@toolspan/core";
 import { type Chain, chain, type Envelope, envelope } from "./envelope.ts";
 import {
   count,
@@ -20,6 +20,26 @@ import {
 } from "./field.ts";
 
 export const KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"] as const;
+
+/** Spelled out: a thread that reads lines loads these schemas, and should not have to load the core for them. */
+const STATUSES: Readonly<Record<ToolStatus, true>> = {
+  ok: true,
+  dry_run: true,
+  redacted: true,
+  suspended: true,
+  tool_not_found: true,
+  schema_violation: true,
+  consent_denied: true,
+  policy_blocked: true,
+  scope_violation: true,
+  executor_error: true,
+  rate_limited: true,
+  timeout: true,
+  aborted: true,
+  exception: true,
+  error: true,
+  tool_middleware_exception: true,
+};
 
 const EXECUTORS: readonly Executor[] = ["local", "host_bridge", "mcp_server", "provider_native"];
 

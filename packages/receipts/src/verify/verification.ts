@@ -101,7 +101,7 @@ export class Verification {
     const coverage = new Coverage(surveyed, findings);
     const neighbours = new Neighbours(surveyed, findings);
     const totalBytes = sizeOf(scope);
-    const dispatches = new Dispatches(findings, totalBytes, this.#parts.maxSlots);
+    const dispatches = new Dispatches(findings, surveyed.logs.length, totalBytes, this.#parts.maxSlots);
     await this.#checkLogs(surveyed, { coverage, neighbours, dispatches, totalBytes });
     if (this.#trust !== null) coverage.judgeSigned();
     if (scope.root !== null) {

@@ -2,8 +2,10 @@
 
 import { closeSync, fstatSync, readSync } from "node:fs";
 import type { Examined } from "../lines/examine-worker.ts";
-import { type LineRange, unpackLines } from "../lines/line-block.ts";
+import { unpackLines } from "../lines/line-block.ts";
+import { giveRoom } from "../lines/line-room.ts";
 import { type LineJob, LineWorkers } from "../lines/line-workers.ts";
+import type { LineRange } from "../lines/pack-lines.ts";
 import { openRegular } from "../lines/read-lines.ts";
 import type { CheckedLog, LogCheck } from "./log-check.ts";
 import type { LogRun } from "./log-run.ts";
@@ -55,6 +57,7 @@ export class ReadAhead {
       if (examined !== null && "failure" in examined) error ??= new TypeError(examined.failure);
       else if (examined !== null && error === null) {
         unpackLines(examined.block, run.log, (line) => piece.check.place(line, ++number));
+        giveRoom(examined.block.room);
         run.onBytes(piece.bytes);
       }
       if (piece.last === null) continue;

@@ -30,10 +30,13 @@ export class Dispatches {
   readonly #copies = new Map<string, { readonly content: string; readonly place: Place } | null>();
   #tooMany = false;
 
-  /** @param bytes About how much is going to be read. */
-  constructor(findings: Findings, bytes: number, maxSlots: number = MAX_SLOTS) {
+  /**
+   * @param logs How many logs there are.
+   * @param bytes About how much is going to be read.
+   */
+  constructor(findings: Findings, logs: number, bytes: number, maxSlots: number = MAX_SLOTS) {
     this.#findings = findings;
-    this.#table = new KeyTable(maxSlots, FIRST_SLOTS + Math.ceil(bytes / LINE_BYTES));
+    this.#table = new KeyTable(maxSlots, FIRST_SLOTS + Math.ceil(bytes / LINE_BYTES), logs);
   }
 
   /** Passes that the keys need; known once all logs were read. */

@@ -1,6 +1,7 @@
-/** A set of dispatch ids in 12 bytes each, which gives up part of its range rather than grow beyond its bound. */
+/** A set of dispatch ids in 9 to 12 bytes each, which gives up part of its range rather than grow beyond its bound. */
 
-const STRIDE = 3;
+/** Words of a key. */
+const STRIDE = 2;
 const MAX_LOAD = 0.85;
 /** Later parts are as large as the first, give or take chance; they must not be divided again. */
 const MAX_LOAD_LATER = 0.95;
@@ -21,19 +22,25 @@ export function keyOf(uuid: string, kind: number, attempt: number): Key {
 export class KeyTable {
   readonly #maxSlots: number;
   #slots: number;
+  readonly #logs: number;
   #words: Uint32Array;
+  /** The log of each slot, counted from one; 0 for a slot that is free. */
+  #owners: Uint8Array | Uint16Array | Uint32Array;
   #count = 0;
   #parts = 1;
   #part = 0;
 
   /**
-   * @param maxSlots Bound of the table; 12 bytes a slot.
+   * @param maxSlots Bound of the table.
    * @param slots Where it starts; growing needs the old and the new one at a time.
+   * @param logs How many logs there are; fewer than 255 take a byte a slot.
    */
-  constructor(maxSlots: number, slots: number) {
+  constructor(maxSlots: number, slots: number, logs: number) {
     this.#maxSlots = maxSlots;
     this.#slots = Math.min(maxSlots, slots);
+    this.#logs = logs;
     this.#words = new Uint32Array(this.#slots * STRIDE);
+    this.#owners = ownersOf(this.#slots, logs);
   }
 
   /** Into how many parts the keys had to be divided; each needs a pass of its own. */
@@ -45,7 +52,7 @@ export class KeyTable {
   begin(part: number): void {
     this.#part = part;
     this.#count = 0;
-    this.#words.fill(0);
+    this.#owners.fill(0);
   }
 
   /** True for a key of the part that this pass is about. */
@@ -61,9 +68,11 @@ export class KeyTable {
     let known = false;
     for (let at = this.#slot(key); ; at = (at + 1) % this.#slots) {
       const base = at * STRIDE;
-      const found = this.#words[base + 2];
+      const found = this.#owners[at];
       if (found === 0) {
-        this.#words.set([key.low, key.high, log + 1], base);
+        this.#words[base] = key.low;
+        this.#words[base + 1] = key.high;
+        this.#owners[at] = log + 1;
         this.#count++;
         return known;
       }
@@ -77,7 +86,7 @@ export class KeyTable {
   has(key: Key, log?: number): boolean {
     for (let at = this.#slot(key); ; at = (at + 1) % this.#slots) {
       const base = at * STRIDE;
-      const found = this.#words[base + 2];
+      const found = this.#owners[at];
       if (found === 0) return false;
       if (this.#words[base] !== key.low || this.#words[base + 1] !== key.high) continue;
       if (log === undefined || found === log + 1) return true;
@@ -90,15 +99,24 @@ export class KeyTable {
 
   /** Grows, or halves the part of the keys that is kept; false when `key` is not of that part any more. */
   #makeRoom(key: Key): boolean {
-    const former = this.#words;
+    const [words, owners] = [this.#words, this.#owners];
     if (this.#slots < this.#maxSlots) this.#slots = Math.min(this.#maxSlots, this.#slots * 2);
     else this.#parts *= 2;
     this.#words = new Uint32Array(this.#slots * STRIDE);
+    this.#owners = ownersOf(this.#slots, this.#logs);
     this.#count = 0;
-    for (let base = 0; base < former.length; base += STRIDE) {
-      const log = former[base + 2] as number;
-      if (log !== 0) this.add({ low: former[base] as number, high: former[base + 1] as number }, log - 1);
+    for (let at = 0; at < owners.length; at++) {
+      const owner = owners[at] as number;
+      if (owner === 0) continue;
+      const base = at * STRIDE;
+      this.add({ low: words[base] as number, high: words[base + 1] as number }, owner - 1);
     }
     return this.covers(key);
   }
+}
+
+/** As narrow as the number of logs allows. */
+function ownersOf(slots: number, logs: number): Uint8Array | Uint16Array | Uint32Array {
+  if (logs < 0xff) return new Uint8Array(slots);
+  return logs < 0xffff ? new Uint16Array(slots) : new Uint32Array(slots);
 }

@@ -1,12 +1,16 @@
 /** The other thread of a verification: examines stretches of logs as they are asked for. */
 
 import { parentPort } from "node:worker_threads";
-import { type LineBlock, type LineRange, packLines } from "./line-block.ts";
+import type { LineBlock } from "./line-block.ts";
+import { giveRoom } from "./line-room.ts";
+import { type LineRange, packLines } from "./pack-lines.ts";
 import { wordOf } from "./word-of.ts";
 
 export interface ExamineJob {
   readonly id: number;
   readonly ranges: readonly LineRange[];
+  /** Rooms that are free again. */
+  readonly rooms: readonly ArrayBuffer[];
 }
 
 /** A block, or why a stretch could not be read. */
@@ -25,11 +29,10 @@ export function examineRange(range: LineRange): Examined {
   }
 }
 
-parentPort?.on("message", ({ id, ranges }: ExamineJob) => {
+parentPort?.on("message", ({ id, ranges, rooms }: ExamineJob) => {
+  for (const room of rooms) giveRoom(room);
   const examined = ranges.map(examineRange);
-  const buffers = examined.flatMap((each) =>
-    "block" in each ? [each.block.kinds.buffer, each.block.attempts.buffer, each.block.texts.buffer] : [],
-  );
   const answer: ExamineAnswer = { id, examined };
-  parentPort?.postMessage(answer, buffers as ArrayBuffer[]);
+  const answered = examined.flatMap((each) => ("block" in each ? [each.block.room] : []));
+  parentPort?.postMessage(answer, answered);
 });

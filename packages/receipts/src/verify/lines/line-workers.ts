@@ -2,8 +2,9 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { type ExamineAnswer, type Examined, examineRange } from "./examine-worker.ts";
-import type { LineRange } from "./line-block.ts";
+import { type ExamineAnswer, type Examined, type ExamineJob, examineRange } from "./examine-worker.ts";
+import { takeFreeRooms } from "./line-room.ts";
+import type { LineRange } from "./pack-lines.ts";
 
 /** Stretches of logs, and what came of them. */
 export interface LineJob {
@@ -18,7 +19,7 @@ const AHEAD = 2;
 /** Threads come from built code: sources have another ending. */
 const FILE = new URL("./examine-worker.js", import.meta.url);
 const BUILT: boolean = import.meta.url.endsWith(".js");
-/** Lines are garbage as soon as they are packed: a small nursery keeps memory bounded. */
+/** The process may have been started with words that a thread refuses, as `--input-type`; it needs none of them. Lines are garbage as soon as they are packed: a small nursery keeps memory bounded. */
 const LIMITS = { maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
 
 interface Thread {
@@ -67,7 +68,7 @@ export class LineWorkers {
   }
 
   #start(): void {
-    const thread: Thread = { worker: new Worker(FILE, { resourceLimits: LIMITS }), jobs: new Map() };
+    const thread: Thread = { worker: new Worker(FILE, { resourceLimits: LIMITS, execArgv: [] }), jobs: new Map() };
     thread.worker.on("message", ({ id, examined }: ExamineAnswer) => {
       const job = thread.jobs.get(id);
       if (job !== undefined) job.examined = examined;
@@ -96,7 +97,9 @@ export class LineWorkers {
         const job = this.#waiting.shift();
         if (job === undefined) return;
         jobs.set(job.id, job);
-        worker.postMessage({ id: job.id, ranges: job.ranges });
+        const rooms = takeFreeRooms(job.ranges.length);
+        const message: ExamineJob = { id: job.id, ranges: job.ranges, rooms };
+        worker.postMessage(message, rooms);
       }
     }
   }
