@@ -39,6 +39,11 @@ export function* bitFlips(
   }
 }
 
+/** As bits of a head: they can turn a key or an origin into an unknown one, and only the file is named. */
+export function ofHead(mutation: Mutation): Mutation {
+  return { ...mutation, exitCode: null, line: null };
+}
+
 /** Each line deleted, swapped with the next, duplicated, and one put in before it. */
 export function* lineEdits(receipts: string, file: string): Generator<Mutation> {
   const lines = readFileSync(join(receipts, file), "utf8").split("\n").slice(0, -1);
