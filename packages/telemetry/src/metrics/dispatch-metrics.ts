@@ -15,8 +15,9 @@ import { toWord } from "../words.ts";
 import type { Instruments } from "./instruments.ts";
 
 /** Statuses whose series exist before the first call: a counter born at its value has no rate. */
-const ZEROED = ["ok", "error", "exception"] as const;
-const MAX_ZEROED = 1000;
+const ZEROED = ["ok", "error"] as const;
+/** An SDK keeps 2,000 series of a metric by default: three quarters stay for calls that happen. */
+const MAX_ZEROED = 250;
 
 /** What `withRedaction` reports where it has masked something. */
 const MASKED = "redacted";
