@@ -499,6 +499,13 @@ describe("in a process of its own", () => {
     expect(receiver.spans()).toHaveLength(0);
   });
 
+  test("process.exit during a shutdown that nobody awaits has them counted too", async () => {
+    const { stdout } = await child("shutdown-exit", {});
+    const { lost } = facts(stdout).at(-1) as { lost: Record<string, number> };
+    expect(receiver.spans().length + (lost["spans process_exit"] ?? 0)).toBe(2);
+    expect(lost["spans process_exit"]).toBe(2);
+  });
+
   test("with crashFlush an uncaught exception waits for the spans, prints itself and ends with 1", async () => {
     const { code, stderr } = await child("crash", { crashFlush: true });
     expect(code).toBe(1);

@@ -18,5 +18,6 @@ if (end === "crash") {
     throw new Error("crash");
   }, 1);
 }
-if (end === "exit") process.exit(0);
+if (end === "shutdown-exit") void telemetry.shutdown();
+if (end === "exit" || end === "shutdown-exit") process.exit(0);
 if (end === "wait") setInterval(() => {}, 1000);

@@ -12,18 +12,16 @@ import type {
   Report,
   RunInfo,
 } from "@toolspan/core";
-import { withDeadline } from "../deadline.ts";
 import { zeroCalls } from "../metrics/dispatch-metrics.ts";
 import { type Instruments, instrumentsOf } from "../metrics/instruments.ts";
 import { LateMeter } from "../metrics/late-meter.ts";
+import { SinkGroup } from "../sinks/sink-group.ts";
 import { clockOf } from "../spans/async-context.ts";
 import { DispatchObservation } from "../spans/dispatch-observation.ts";
 import { modelOperation, observeOperation, runOperation } from "../spans/operation.ts";
 import { mergeSetups, type TelemetrySetup } from "./telemetry-setup.ts";
 
 export const OBSERVER_NAME = "with_telemetry";
-/** Sinks keep the deadline themselves, and count what it cuts off; this much later nobody waits for them any more. */
-const DEADLINE_SLACK_MS = 100;
 
 export class TelemetryObserver implements Observer {
   readonly name: string = OBSERVER_NAME;
@@ -31,10 +29,12 @@ export class TelemetryObserver implements Observer {
   readonly defaultHasher?: Hasher;
   readonly meter: Meter;
   readonly #setup: TelemetrySetup;
+  readonly #sinks: SinkGroup;
   #zeroed: Instruments | null = null;
 
   constructor(setup: TelemetrySetup) {
     this.#setup = setup;
+    this.#sinks = new SinkGroup([...setup.tracing.sinks, ...setup.records], setup.flushTimeoutMs);
     if (setup.hasher !== undefined) this.hasher = setup.hasher;
     if (setup.root.hashArgs) this.defaultHasher = setup.hasher ?? plainHasher();
     this.meter = new LateMeter(setup.meterProvider);
@@ -64,19 +64,12 @@ export class TelemetryObserver implements Observer {
       : undefined;
   }
 
-  async flush(): Promise<void> {
-    await this.#all("forceFlush");
+  flush(): Promise<void> {
+    return this.#sinks.flush();
   }
 
-  async close(): Promise<void> {
-    await this.#all("forceFlush");
-    await this.#all("shutdown");
-  }
-
-  async #all(verb: "forceFlush" | "shutdown"): Promise<void> {
-    const { tracing, records, flushTimeoutMs } = this.#setup;
-    const deadline = flushTimeoutMs + DEADLINE_SLACK_MS;
-    await Promise.all([tracing, ...records].map((part) => withDeadline(() => part[verb](), deadline)));
+  close(): Promise<void> {
+    return this.#sinks.close();
   }
 
   #instruments(): Instruments | null {

@@ -52,7 +52,7 @@ export class OtlpSink implements SpanSink {
 
   /** Spans that have been taken and not yet been answered for. */
   get pending(): number {
-    return this.#backlog.spans + this.#batch.count;
+    return this.#closed ? 0 : this.#backlog.spans + this.#batch.count;
   }
 
   onStart(): void {}
@@ -91,9 +91,10 @@ export class OtlpSink implements SpanSink {
   /** Ends at once; everything that has not been answered for counts as lost. */
   abandon(): void {
     if (this.#closed) return;
+    const { pending } = this;
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#lose(this.pending, ...toldOf(this.#transport.failure, this.#voice.receiver));
+    this.#lose(pending, ...toldOf(this.#transport.failure, this.#voice.receiver));
     this.#transport.abort();
     this.#backlog.clear();
   }

@@ -5,6 +5,7 @@ import type { Clock } from "@toolspan/core";
 import { SCOPE_NAME, SCOPE_VERSION } from "../names.ts";
 import { ATTR_GEN_AI_CONVERSATION_ID, SCHEMA_URL } from "../semconv.ts";
 import { reportLoss } from "../sinks/loss.ts";
+import type { Flushable } from "../sinks/sink-group.ts";
 import { HostTracer, reportNoTracer } from "../start/host.ts";
 import type { TraceSampler } from "../start/sampler.ts";
 import { isJsonlStarted } from "../start/started.ts";
@@ -73,17 +74,11 @@ export class Tracing {
     }
   }
 
-  /** Passes on what sinks and the host's provider hold. */
-  async forceFlush(): Promise<void> {
+  /** What is to be flushed and ended: our own sinks, and the host's provider, which is only flushed. */
+  get sinks(): readonly Flushable[] {
     const { sinks, expectsHost } = this.options;
-    const waits = sinks.map((sink) => sink.forceFlush());
-    if (expectsHost) waits.push(this.#host.forceFlush());
-    await Promise.all(waits);
-  }
-
-  /** Ends our own sinks; the host's provider is the host's. */
-  async shutdown(): Promise<void> {
-    await Promise.all(this.options.sinks.map((sink) => sink.shutdown()));
+    const host: Flushable = { forceFlush: () => this.#host.forceFlush(), shutdown: async () => {} };
+    return expectsHost ? [...sinks, host] : sinks;
   }
 
   #live(span: Span, start: SpanStart, parent: Context, home: SpanHome): LiveSpan {

@@ -10,6 +10,7 @@ import type { OtlpSink } from "../otlp/otlp-sink.ts";
 import { ATTR_TELEMETRY_DISTRO_NAME, ATTR_TELEMETRY_DISTRO_VERSION } from "../semconv.ts";
 import { type JsonlSink, jsonlSink } from "../sinks/jsonl-sink.ts";
 import { telemetryLost } from "../sinks/loss.ts";
+import { endSink, flushSink } from "../sinks/sink-group.ts";
 import type { SpanSink } from "../spans/readable-span.ts";
 import { spanLimits } from "../spans/span-limits.ts";
 import { type Environment, readNumber } from "./environment.ts";
@@ -95,7 +96,7 @@ export class StartedTelemetry implements Telemetry {
     readonly timeoutMs?: number;
   } = {}): Promise<TelemetryReport> {
     const outcome = await withDeadline(() => this.#flushAll(timeoutMs), timeoutMs + DEADLINE_SLACK_MS);
-    return this.#report(outcome === "done" && (this.#otlp?.pending ?? 0) === 0);
+    return this.#report(outcome === "done" && [this.#otlp, ...this.#others].every(isEmpty));
   }
 
   shutdown({ timeoutMs = this.#shutdownTimeoutMs }: { readonly timeoutMs?: number } = {}): Promise<TelemetryReport> {
@@ -109,21 +110,22 @@ export class StartedTelemetry implements Telemetry {
 
   async #flushAll(timeoutMs: number): Promise<void> {
     const waits = [this.#otlp?.forceFlush(timeoutMs), this.#jsonl?.forceFlush(), this.#metrics?.forceFlush()];
-    await Promise.all([...waits, ...this.#others.map((sink) => sink.forceFlush())]);
+    const others = this.#others.map((sink) => flushSink(sink, timeoutMs));
+    const ends = await Promise.all([...waits, ...others]);
+    if (ends.some((end) => end === "failed" || end === "deadline")) throw new Error("a sink was not flushed");
   }
 
-  /** A sink as the provider gets it: it is told how much time is left when all ends. */
+  /** A sink as the provider gets it: told how much time is left when all ends, and without a failure that could hide others. */
   #bounded(sink: SpanSink): SpanSink {
     return {
       onStart: (span, context) => sink.onStart(span, context),
       onEnd: (span) => sink.onEnd(span),
-      forceFlush: () => sink.forceFlush(),
-      shutdown: () => sink.shutdown(this.#endTimeoutMs),
+      forceFlush: async () => void (await flushSink(sink, this.#flushTimeoutMs)),
+      shutdown: async () => void (await endSink(sink, this.#endTimeoutMs)),
     };
   }
 
   async #end(timeoutMs: number): Promise<TelemetryReport> {
-    this.#unhook();
     this.#endTimeoutMs = timeoutMs;
     const lost = totalLost();
     const ended = (): Promise<unknown> =>
@@ -132,6 +134,8 @@ export class StartedTelemetry implements Telemetry {
     this.#exporter?.abort();
     await this.#exporter?.forceFlush();
     for (const undo of this.#undo) undo();
+    // Not before: a process that exits until now still has its losses counted.
+    this.#unhook();
     this.#sayLost();
     return this.#report(outcome === "done" && totalLost() === lost);
   }
@@ -154,6 +158,12 @@ export class StartedTelemetry implements Telemetry {
   #report(complete: boolean): TelemetryReport {
     return { complete, lost: totalLost() - sum(this.#lostBefore) };
   }
+}
+
+/** False for a sink that says it still holds spans. */
+function isEmpty(sink: object | undefined): boolean {
+  const { pending } = (sink ?? {}) as { readonly pending?: unknown };
+  return typeof pending !== "number" || pending === 0;
 }
 
 function totalLost(): number {
