@@ -378,6 +378,12 @@ describe.skipIf(!installed)("langfuse (needs @langfuse/otel, which is of OpenTel
   test.each([
     ["just ends has its spans delivered", "", 2, {}],
     ["calls process.exit has them counted", "process.exit(0);", 0, { "spans process_exit": 2 }],
+    [
+      "calls process.exit while it closes has them counted",
+      "void dispatch.close(); process.exit(0);",
+      0,
+      { "spans process_exit": 2 },
+    ],
   ])("a program that %s", { timeout: 60_000 }, async (_, end, arrived, lostThere) => {
     const file = join(mkdtempSync(join(import.meta.dirname, "langfuse-")), "program.mjs");
     writeFileSync(
@@ -410,6 +416,37 @@ ${end}`,
     await dispatch(call, () => 1);
     expect(await telemetry.shutdown()).toEqual({ complete: true, lost: 0 });
     expect(sent().map(({ name }) => name)).toEqual(["theirs", "tool_call.dispatch", "execute_tool search"]);
+  });
+
+  test("spans of the host that Langfuse is not meant to get take up no room, however many they are", async () => {
+    const sink = langfuseSink(options());
+    const telemetry = startTelemetry({ serviceName: "clerk", sinks: [sink], environment: {}, signals: false });
+    const tracer = trace.getTracer("http");
+    for (let i = 0; i < 66_000; i += 1) tracer.startSpan("GET /").end();
+    expect(sink.pending).toBe(0);
+    await createDispatcher([withTelemetry({ sink: "otel", env: {} })])(call, () => 1);
+    expect(await telemetry.shutdown()).toEqual({ complete: true, lost: 0 });
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("a span that ends after the shutdown is counted, not dropped in silence", async () => {
+    const before = lost("spans closed");
+    const sink = langfuseSink(options());
+    const dispatch = createDispatcher([withTelemetry({ sinks: [sink] })]);
+    await dispatch(call, () => 1);
+    await sink.shutdown();
+    await dispatch(call, () => 1);
+    await sink.forceFlush();
+    expect([sent().length, lost("spans closed") - before, sink.pending]).toEqual([2, 2, 0]);
+  });
+
+  test("a flush that leaves spans behind is not complete", async () => {
+    await answering(() => "hang");
+    const sink = langfuseSink(options({ flushTimeoutMs: 100 }));
+    const telemetry = startTelemetry({ serviceName: "clerk", sinks: [sink], environment: {}, signals: false });
+    await createDispatcher([withTelemetry({ sink: "otel", env: {} })])(call, () => 1);
+    expect(await telemetry.forceFlush()).toEqual({ complete: false, lost: 0 });
+    await telemetry.shutdown({ timeoutMs: 100 });
   });
 
   test("a hanging Langfuse under startTelemetry ends within the deadline, and the number lost is returned", async () => {

@@ -78,10 +78,12 @@ class ProcessorSink implements LangfuseSink {
   readonly problem = null;
   readonly #settings: LangfuseSettings;
   readonly #processor: SpanSink;
+  readonly #isWanted: (span: ReadableSpan) => boolean;
   readonly #out: OtlpSink;
   /** Longest wait of a flush; at the end, what is left of the deadline. */
   #flushTimeoutMs: number;
   #inside = 0;
+  #closed = false;
   /** Set once there is something to flush when the process ends. */
   #unhook: (() => void) | undefined;
 
@@ -96,6 +98,8 @@ class ProcessorSink implements LangfuseSink {
     const limits = otlpLimits(env ?? processEnvironment(), flushTimeoutMs);
     const transport = new OtlpTransport(transportSettings(settings, peer.version), network);
     this.#settings = settings;
+    // The processor's own filter passes nothing but `gen_ai.*`, and would drop the layers.
+    this.#isWanted = (span) => span.instrumentationScope.name === SCOPE_NAME || peer.isDefaultExportSpan(span);
     this.#flushTimeoutMs = flushTimeoutMs;
     this.#out = new OtlpSink(transport, new JsonBatch(), limits, network, {
       source: SOURCE,
@@ -109,9 +113,8 @@ class ProcessorSink implements LangfuseSink {
       timeout: timeoutMs / 1000,
       mediaUploadEnabled: false,
       exportMode: "immediate",
-      // Its own filter passes nothing but `gen_ai.*`, and would drop the layers.
-      shouldExportSpan: ({ otelSpan }) =>
-        otelSpan.instrumentationScope.name === SCOPE_NAME || peer.isDefaultExportSpan(otelSpan),
+      // What gets here has been chosen already, and is counted: it must come out again.
+      shouldExportSpan: () => true,
       exporter: {
         export: (spans, done) => {
           this.#inside -= spans.length;
@@ -131,7 +134,12 @@ class ProcessorSink implements LangfuseSink {
   onStart(): void {}
 
   onEnd(span: ReadableSpan, origin?: SpanOrigin): void {
-    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
+    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0 || !this.#isWanted(span)) return;
+    if (this.#closed) {
+      const message = "a span ended after the sink was shut down";
+      reportLoss({ signal: "spans", reason: "closed", source: SOURCE, message });
+      return;
+    }
     if (this.#inside >= MAX_INSIDE) {
       const message = "spans end faster than Langfuse's processor takes them; some are dropped";
       reportLoss({ signal: "spans", reason: "queue_full", source: SOURCE, message });
@@ -153,11 +161,13 @@ class ProcessorSink implements LangfuseSink {
 
   async shutdown(timeoutMs: number = this.#settings.flushTimeoutMs): Promise<void> {
     this.#flushTimeoutMs = timeoutMs;
-    this.#unhook?.();
     // The processor waits for the spans inside it before it ends its exporter.
     await this.#processor.forceFlush();
+    this.#closed = true;
     this.#out.abandon();
     await this.#processor.shutdown();
+    // Not before: a process that exits until now still has its losses counted.
+    this.#unhook?.();
   }
 }
 
