@@ -46,6 +46,7 @@ export type Verdict =
   | "MISSING_SEGMENT"
   | "GAP"
   | "UNFINISHED"
+  | "PRUNED_UNSIGNED"
   | "UNREADABLE_SPANS"
   | "UNREADABLE_ANCHORS"
   | "TOO_MANY"
@@ -149,6 +150,11 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     2,
     "completeness",
     "An intent has no receipt: the handler may have run, and nothing says how it ended.",
+  ),
+  PRUNED_UNSIGNED: fact(
+    2,
+    "completeness",
+    "With `anchors` and without `trust`: a line says that a log was removed on purpose, and whoever removed it could have written that line.",
   ),
   UNREADABLE_SPANS: fact(2, "completeness", "Spans could not be read, so what they claim of receipts is unknown."),
   UNREADABLE_ANCHORS: fact(

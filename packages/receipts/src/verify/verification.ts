@@ -55,6 +55,8 @@ export class Verification {
   #anchors: AnchorStore = new AnchorStore(0);
   /** Logs of which no head kept elsewhere covers all that they will ever hold. */
   #open = 0;
+  /** Lines that no signed head covers and that were accepted because their log is open. */
+  #accepted = 0;
   readonly #counts = {
     logs: 0,
     lines: 0,
@@ -86,6 +88,7 @@ export class Verification {
     return toReport(this.#findings, {
       path: this.#path,
       trusted: this.#trust !== null,
+      accepted: this.#accepted,
       strict: this.#options.strict === true,
       folder: scope?.root !== null,
       spans: (scope?.spans.length ?? 0) > 0,
@@ -103,12 +106,13 @@ export class Verification {
     const totalBytes = sizeOf(scope);
     const dispatches = new Dispatches(findings, surveyed.logs.length, totalBytes, this.#parts.maxSlots);
     await this.#checkLogs(surveyed, { coverage, neighbours, dispatches, totalBytes });
-    if (this.#trust !== null) coverage.judgeSigned();
+    if (this.#trust !== null) this.#accepted = coverage.judgeSigned();
+    neighbours.judgePrunes(coverage.backed());
     if (scope.root !== null) {
       neighbours.judgeLogs();
       neighbours.judgeHeads();
       const isThere = (log: string): boolean => surveyed.indexes.has(log);
-      judgeAbsent(this.#anchors, isThere, (log) => neighbours.prunedLog(log), findings);
+      judgeAbsent(this.#anchors, isThere, (log) => neighbours.prunedLog(log), this.#trust !== null, findings);
     }
     this.#open = coverage.openLogs();
     this.#counts.span_claims = await judgeDispatches({ surveyed, dispatches, neighbours, findings });

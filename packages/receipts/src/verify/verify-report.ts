@@ -49,6 +49,8 @@ const VERDICT_WORDS = { 0: "CONSISTENT", 1: "CONTRADICTION", 2: "CANNOT_SAY" } a
 export interface ReportFacts {
   readonly path: string;
   readonly trusted: boolean;
+  /** Lines beyond signed heads that were accepted. */
+  readonly accepted: number;
   readonly strict: boolean;
   readonly folder: boolean;
   readonly spans: boolean;
@@ -59,7 +61,7 @@ export interface ReportFacts {
 
 export function toReport(
   findings: Findings,
-  { path, trusted, strict, folder, spans, anchors, counts }: ReportFacts,
+  { path, trusted, accepted, strict, folder, spans, anchors, counts }: ReportFacts,
 ): VerifyReport {
   const complete = anchors !== null && anchors.open === 0 && counts.logs > 0;
   return {
@@ -67,13 +69,14 @@ export function toReport(
     exitCode: findings.exitCode,
     verdict: VERDICT_WORDS[findings.exitCode],
     integrity: findings.answer("integrity"),
-    authenticity: trusted && counts.logs > 0 ? findings.answer("authenticity") : "unknown",
+    authenticity: authenticityOf(findings, trusted && counts.logs > 0, accepted),
     completeness: complete || findings.answer("completeness") === "bad" ? findings.answer("completeness") : "unknown",
     findings: findings.problems,
     notes: findings.notes,
     leftOff: findings.leftOff,
     notChecked: [
       ...(trusted ? [] : ["who wrote it: whoever can write these files can write all of them anew"]),
+      ...(accepted === 0 ? [] : [`who wrote ${accepted} lines beyond the last signed heads: they were accepted`]),
       ...cutsNotSeen(anchors, counts),
       "whether every tool call was recorded, and whether what was recorded is true",
       ...(folder ? [] : ["the logs before and after this one"]),
@@ -84,6 +87,13 @@ export function toReport(
     ],
     counts,
   };
+}
+
+/** Lines that were accepted without a signed head leave open who wrote them. */
+function authenticityOf(findings: Findings, asked: boolean, accepted: number): Answer {
+  if (!asked) return "unknown";
+  const answer = findings.answer("authenticity");
+  return answer === "ok" && accepted > 0 ? "unknown" : answer;
 }
 
 /** What may have been cut unseen. */

@@ -46,6 +46,10 @@ export interface CheckedLog {
   /** True when a later log vouches for all that a dead writer left. */
   readonly recovered: boolean;
   readonly closed: boolean;
+  /** True when a line, or what vouches for lines, was found at fault. */
+  readonly blamed: boolean;
+  /** Lines under a right head beside it. */
+  readonly headed: number;
   /** Lines under a right head that was kept elsewhere, and receipts among them. */
   readonly anchored: number;
   readonly anchoredReceipts: number;
@@ -131,6 +135,8 @@ export class LogCheck {
       openLines,
       recovered,
       closed,
+      blamed: this.#blames.first !== null || this.#watch.wrong.length > 0,
+      headed: Math.max(this.#watch.good.heads, this.#watch.good.head),
       anchored: this.#watch.good.anchor,
       anchoredReceipts: this.#anchoredReceipts,
     };

@@ -33,19 +33,37 @@ export class Coverage {
     this.#seen.set(file, { ...checked, signed: authors === null ? null : { covered: authors.covered, told } });
   }
 
-  /** Lines that no signed head answers for. */
-  judgeSigned(): void {
+  /** Lines that no signed head answers for; returns how many of them were accepted because their log is open. */
+  judgeSigned(): number {
     const { logs, label } = this.#surveyed;
     const answered = this.#answered(({ signed }) => signed?.covered ?? 0);
+    let accepted = 0;
     for (const { file } of logs) {
       const seen = this.#seen.get(label(file));
       if (seen === undefined || seen.signed === null || seen.signed.told) continue;
-      if ((answered.get(label(file)) ?? 0) >= seen.lines - seen.openLines) continue;
+      const lines = answered.get(label(file)) ?? 0;
+      if (lines >= seen.lines) continue;
+      // What is beyond a signed head may be accepted, a log that has none never: anybody can make one.
+      if (lines > 0 && lines >= seen.lines - seen.openLines) {
+        accepted += seen.lines - lines;
+        continue;
+      }
       const { covered } = seen.signed;
       const message =
         covered === 0 ? "no signed head covers it" : `signed heads cover ${covered} of ${seen.lines} lines`;
       this.#findings.add("UNSIGNED_LINES", label(file), covered + 1, message);
     }
+    return accepted;
+  }
+
+  /** Which lines can be taken at their word: those under a right head, of a trusted key where one asks who signed, in a log that nothing speaks against. */
+  backed(): (file: string, line: number) => boolean {
+    const answered = this.#answered(({ signed, headed }) => (signed === null ? headed : signed.covered));
+    return (file, line) => {
+      const seen = this.#seen.get(file);
+      if (seen === undefined || seen.blamed || seen.signed?.told === true) return false;
+      return (answered.get(file) ?? 0) >= line;
+    };
   }
 
   /** Logs of which no head kept elsewhere covers all that they will ever hold. */

@@ -8,6 +8,8 @@ export interface PrunedLog {
   readonly file: string;
   readonly lines: number;
   readonly root: string;
+  /** Where the line stands. */
+  readonly said: { readonly file: string; readonly line: number };
 }
 
 /** Two heads over as many lines with different roots: both stay where they are, as evidence. */
@@ -23,11 +25,12 @@ export function judgeForks(anchors: readonly Anchor[], findings: Findings): void
   }
 }
 
-/** Logs that anchors name and that are not there. */
+/** Logs that anchors name and that are not there. `trusted`: lines that say why count only when a trusted key has signed them. */
 export function judgeAbsent(
   store: AnchorStore,
   isThere: (log: string) => boolean,
   prunedLog: (log: string) => PrunedLog | undefined,
+  trusted: boolean,
   findings: Findings,
 ): void {
   let others = 0;
@@ -47,7 +50,7 @@ export function judgeAbsent(
     }
     judgeForks(anchors, findings);
     const pruned = prunedLog(log);
-    if (pruned !== undefined) judgePruned(own, pruned, findings);
+    if (pruned !== undefined) judgePruned(own, pruned, trusted, findings);
     else {
       const message = `log ${log}, of which it states ${most.size} lines, is not there`;
       findings.add("LOST_LOG", most.file, most.line, message);
@@ -64,7 +67,17 @@ export function judgeAbsent(
 }
 
 /** The line that says that a log was removed says what it was. */
-function judgePruned(anchors: readonly Anchor[], { file, lines, root }: PrunedLog, findings: Findings): void {
+function judgePruned(
+  anchors: readonly Anchor[],
+  { file, lines, root, said }: PrunedLog,
+  trusted: boolean,
+  findings: Findings,
+): void {
+  findings.add("PRUNED", file, null, `it was removed on purpose, as line ${said.line} of ${said.file} says`);
+  if (!trusted) {
+    // Whoever removed the log could have written the line as well.
+    findings.add("PRUNED_UNSIGNED", said.file, said.line, `nobody asked who says that ${file} was removed on purpose`);
+  }
   for (const anchor of anchors) {
     if (anchor.size > lines) {
       const message = `${file} was removed with ${lines} lines, it states ${anchor.size}`;
