@@ -1,11 +1,11 @@
 /** Records that an endpoint has refused for good: kept in order, to be looked at and sent again. */
 
-import { closeSync, fdatasync, fstatSync, readSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { closeSync, createReadStream, fdatasync, fstatSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openPrivate, syncFolder, writeAll } from "../log/private-file.ts";
+import { openRegularFile } from "../log/read-small-file.ts";
 import { nowText } from "../log/writer-identity.ts";
 import { isObject } from "../records/field.ts";
 
@@ -58,23 +58,23 @@ export async function park(path: string, folder: string, parked: readonly Parked
   }
 }
 
-/** Every whole letter of a file, oldest first; none where there is no file. */
+/** Every whole letter of a file, oldest first; none where there is no file. Throws TOOLSPAN_RECEIPT_STORE for what is no regular file. */
 export async function* deadLettersIn(path: string): AsyncGenerator<DeadLetter, void, void> {
-  let file: Awaited<ReturnType<typeof open>>;
+  let fd: number;
   try {
-    file = await open(path);
+    fd = openRegularFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
   try {
-    const lines = createInterface({ input: file.createReadStream({ autoClose: false }), crlfDelay: Infinity });
+    const lines = createInterface({ input: createReadStream("", { fd, autoClose: false }), crlfDelay: Infinity });
     for await (const line of lines) {
       const letter = letterIn(line);
       if (letter !== null) yield letter;
     }
   } finally {
-    await file.close();
+    closeSync(fd);
   }
 }
 

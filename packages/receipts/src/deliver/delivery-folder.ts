@@ -1,7 +1,8 @@
 /** The folder of one endpoint: cursors, parked records, the lock. */
 
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { readSmallFile } from "../log/read-small-file.ts";
 import { privateFolder } from "../log/receipt-folder.ts";
 import { isObject } from "../records/field.ts";
 import type { DeliveryEndpoint } from "./delivery-endpoint.ts";
@@ -9,6 +10,7 @@ import { replaceFile } from "./replace-file.ts";
 
 const DELIVERY_FOLDER = "delivery";
 const FACTS = "endpoint.json";
+const MAX_FACTS_BYTES = 65_536;
 
 /** An endpoint that something was delivered to before, or that somebody has named. */
 export interface KnownEndpoint {
@@ -32,9 +34,7 @@ export function makeDeliveryFolder(root: string, endpoint: DeliveryEndpoint): st
   privateFolder(root, DELIVERY_FOLDER);
   const folder = privateFolder(join(root, DELIVERY_FOLDER), endpoint.id);
   const facts = `${JSON.stringify({ version: 1, url: endpoint.shown, outside: endpoint.outside })}\n`;
-  if (!existsSync(join(folder, FACTS)) || readFileSync(join(folder, FACTS), "utf8") !== facts) {
-    replaceFile(folder, FACTS, facts);
-  }
+  if (factsIn(join(folder, FACTS)) !== facts) replaceFile(folder, FACTS, facts);
   return folder;
 }
 
@@ -58,9 +58,18 @@ export function knownEndpoints(root: string): readonly KnownEndpoint[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
+/** Null where it cannot be read, whatever lies there. */
+function factsIn(path: string): string | null {
+  try {
+    return readSmallFile(path, MAX_FACTS_BYTES).bytes.toString("utf8");
+  } catch {
+    return null;
+  }
+}
+
 function urlIn(path: string): string | null {
   try {
-    const facts: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const facts: unknown = JSON.parse(factsIn(path) ?? "null");
     return isObject(facts) && typeof facts.url === "string" ? facts.url : null;
   } catch {
     return null; // it is an endpoint all the same

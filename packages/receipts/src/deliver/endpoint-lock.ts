@@ -1,15 +1,19 @@
 /** One sender per endpoint: a lock that a dead process does not keep. */
 
-import { closeSync, fsyncSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { uuidv7 } from "@toolspan/core";
 import { createPrivate, writeAll } from "../log/private-file.ts";
+import { readSmallFile } from "../log/read-small-file.ts";
 import { stateOf, thisWriter } from "../log/writer-identity.ts";
 import { isObject } from "../records/field.ts";
 import type { Writer } from "../records/segment-open.ts";
 import { replaceFile } from "./replace-file.ts";
 
 const NAME = /^lock\.([1-9]\d{0,14})$/;
+/** The highest number that such a name can hold: behind it there is no lock to take. */
+const LAST_NUMBER = 999_999_999_999_999;
+const MAX_BYTES = 16_384;
 
 /** Who holds a lock; null where its file does not say it. */
 type Holder = (Writer & { readonly token: string; readonly released: boolean }) | null;
@@ -45,6 +49,9 @@ export class EndpointLock {
         const holder = holderIn(join(folder, `lock.${last}`));
         if (!isFree(holder)) return { heldBy: wordOf(holder, join(folder, `lock.${last}`)) };
       }
+      // No sender gets so far; whoever made this file wants that none does.
+      if (last >= LAST_NUMBER)
+        return { heldBy: `nobody, but no lock can follow ${join(folder, `lock.${last}`)}; remove it` };
       const token = uuidv7();
       const name = `lock.${last + 1}`;
       if (!link(folder, name, token)) continue;
@@ -122,7 +129,7 @@ function highestIn(folder: string): number {
 
 function holderIn(path: string): Holder {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const value: unknown = JSON.parse(readSmallFile(path, MAX_BYTES).bytes.toString("utf8"));
     if (!isObject(value) || typeof value.token !== "string") return null;
     const { host, boot, pid, started_at, token, released } = value;
     if (typeof host !== "string" || typeof pid !== "number" || typeof started_at !== "string") return null;

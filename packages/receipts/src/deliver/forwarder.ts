@@ -89,6 +89,7 @@ export class Forwarder {
   /** As `flush`, then ends. `wake` begins anew. */
   async close(timeoutMs: number): Promise<Undelivered> {
     const left = await this.flush(timeoutMs);
+    // They are read once more, while the lock that knows what is left is ours.
     this.#forgetGauges();
     this.#forgetGauges = () => {};
     this.#stop?.abort();

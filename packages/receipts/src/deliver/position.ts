@@ -1,15 +1,17 @@
 /** How far an endpoint has taken a log: the cursor, its file, and the check that it still fits the log. */
 
-import { closeSync, fsync, readFileSync, renameSync, rmSync } from "node:fs";
+import { closeSync, fsync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { uuidv7 } from "@toolspan/core";
+import { ToolspanError, uuidv7 } from "@toolspan/core";
 import { createPrivate, writeAll } from "../log/private-file.ts";
+import { readSmallFile } from "../log/read-small-file.ts";
 import { count, hex64, isObject, orNull } from "../records/field.ts";
 
 const fsyncAsync = promisify(fsync);
 const VERSION = 1;
 const ENDING = ".cursor";
+const MAX_BYTES = 16_384;
 
 /** What lies before the next line and the next head that have to be delivered. */
 export interface Position {
@@ -44,9 +46,10 @@ export const START: Position = {
 export function readPosition(folder: string, key: string): Position | null {
   let text: string;
   try {
-    text = readFileSync(join(folder, key + ENDING), "utf8");
+    text = readSmallFile(join(folder, key + ENDING), MAX_BYTES).bytes.toString("utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return START;
+    if (ToolspanError.is(error, "TOOLSPAN_RECEIPT_STORE")) return null; // a pipe, a link, a flood: no cursor of ours
     throw error;
   }
   return positionIn(text, key);

@@ -1,10 +1,11 @@
 /** A signing key as a PKCS#8 PEM file that nobody else can read, its name in a line before it. */
 
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, type Stats } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { ToolspanError } from "@toolspan/core";
 import { createPrivate, syncFolder, writeAll } from "../log/private-file.ts";
+import { readSmallFile, type SmallFile } from "../log/read-small-file.ts";
 import { isOwnKeyName, type VerifierKey, verifierKeyOf } from "./verifier-key.ts";
 
 export interface SigningKey {
@@ -50,12 +51,7 @@ export function readSigningKey(path: string): SigningKey {
 /** Tells whether the content of `path` may have changed; null when it is not there. */
 export function stampOf(path: string): string | null {
   try {
-    const fd = openSync(path, "r");
-    try {
-      return stamp(fstatSync(fd));
-    } finally {
-      closeSync(fd);
-    }
+    return stamp(statSync(path));
   } catch {
     return null;
   }
@@ -88,22 +84,18 @@ export function refused(path: string, expected: string, received: string): Tools
 }
 
 function readPrivate(path: string): { readonly text: string; readonly stamp: string } {
-  let fd: number;
+  let file: SmallFile;
   try {
-    fd = openSync(path, "r");
+    file = readSmallFile(path, MAX_BYTES, { followLink: true }); // a mounted secret is a link
   } catch (error) {
+    if (ToolspanError.is(error)) throw refused(path, "a small file", "something else");
     throw refused(path, "a file that can be read", (error as NodeJS.ErrnoException).code ?? "an error");
   }
-  try {
-    const found = fstatSync(fd);
-    if (!found.isFile() || found.size > MAX_BYTES) throw refused(path, "a small file", "something else");
-    if (process.platform !== "win32" && (found.mode & READABLE_BY_OTHERS) !== 0) {
-      throw refused(path, "mode 0600, or less", `mode ${(found.mode & 0o7777).toString(8).padStart(4, "0")}`);
-    }
-    return { text: readFileSync(fd, "utf8"), stamp: stamp(found) };
-  } finally {
-    closeSync(fd);
+  const { bytes, stats } = file;
+  if (process.platform !== "win32" && (stats.mode & READABLE_BY_OTHERS) !== 0) {
+    throw refused(path, "mode 0600, or less", `mode ${(stats.mode & 0o7777).toString(8).padStart(4, "0")}`);
   }
+  return { text: bytes.toString("utf8"), stamp: stamp(stats) };
 }
 
 function stamp({ dev, ino, mtimeMs, size }: Stats): string {

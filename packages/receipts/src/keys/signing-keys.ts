@@ -3,20 +3,18 @@
 import { randomBytes, sign } from "node:crypto";
 import {
   closeSync,
-  constants,
   existsSync,
-  fchmodSync,
   fsyncSync,
   ftruncateSync,
   linkSync,
-  openSync,
   readFileSync,
   renameSync,
   unlinkSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { kindOf, ToolspanError } from "@toolspan/core";
-import { syncFolder, writeAll } from "../log/private-file.ts";
+import { openPrivate, syncFolder, writeAll } from "../log/private-file.ts";
+import { openRegularFile } from "../log/read-small-file.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import { stateRoot } from "../log/state-root.ts";
 import { nowText } from "../log/writer-identity.ts";
@@ -98,11 +96,20 @@ export function rotateSigningKey(path: string, { stateDir, force = false }: Rota
 function clearInterrupted(path: string, next: string, force: boolean): void {
   if (!force) throw refused(next, "no file: another rotation may be under way", "one; if none is, use force");
   const old = readSigningKey(path).verifier;
-  const log = existsSync(keyLogOf(path)) ? parseKeyLog(readFileSync(keyLogOf(path), "utf8")).statements : [];
+  const log = existsSync(keyLogOf(path)) ? parseKeyLog(keyLogIn(keyLogOf(path))).statements : [];
   const waiting = readSigningKeyOrNull(next);
   const announced = log.some(({ oldKey, newKey }) => oldKey.text === old.text && newKey.text === waiting);
   if (announced) takePlace(path, next, old.id);
   else unlinkSync(next);
+}
+
+function keyLogIn(path: string): string {
+  const fd = openRegularFile(path);
+  try {
+    return readFileSync(fd, "utf8");
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function readSigningKeyOrNull(path: string): string | null {
@@ -123,10 +130,8 @@ function takePlace(path: string, next: string, oldId: string): void {
 
 /** Adds a statement, durable, behind the last whole one. */
 function append(path: string, statement: string): void {
-  const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW = 0 } = constants;
-  const fd = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
+  const { fd } = openPrivate(path);
   try {
-    fchmodSync(fd, 0o600);
     const found = readFileSync(fd, "utf8");
     const { damaged, bytes } = parseKeyLog(found);
     if (damaged !== null && found.slice(bytes).includes("\n\n")) {

@@ -22,30 +22,37 @@ export interface SmallFileOptions {
  * @throws TOOLSPAN_RECEIPT_STORE for anything but a regular file of at most `maxBytes`; the system's error where it cannot be opened (`ENOENT` where there is none).
  */
 export function readSmallFile(path: string, maxBytes: number, options: SmallFileOptions = {}): SmallFile {
-  const fd = openQuietly(path, maxBytes, options.followLink === true);
+  const fd = openRegularFile(path, options);
   try {
     const stats = fstatSync(fd);
-    if (!stats.isFile()) throw refused(path, maxBytes, "something else");
-    if (stats.size > maxBytes) throw refused(path, maxBytes, `${stats.size} bytes`);
     const bytes = readUpTo(fd, maxBytes + 1); // it may grow under our eyes
-    if (bytes.length > maxBytes) throw refused(path, maxBytes, "a longer one");
+    if (bytes.length > maxBytes) throw refused(path, `a file of at most ${maxBytes} bytes`, "a longer one");
     return { bytes, stats };
   } finally {
     closeSync(fd);
   }
 }
 
-/** Without `O_NONBLOCK` the opening of a pipe waits for its writer. */
-function openQuietly(path: string, maxBytes: number, followLink: boolean): number {
+/**
+ * Opens the regular file at `path` for reading; never waits for a writer.
+ *
+ * @throws TOOLSPAN_RECEIPT_STORE for anything but a regular file; the system's error where it cannot be opened.
+ */
+export function openRegularFile(path: string, { followLink = false }: SmallFileOptions = {}): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  let fd: number;
   try {
-    return openSync(path, O_RDONLY | O_NONBLOCK | (followLink ? 0 : O_NOFOLLOW));
+    // Without O_NONBLOCK the opening of a pipe waits for its writer.
+    fd = openSync(path, O_RDONLY | O_NONBLOCK | (followLink ? 0 : O_NOFOLLOW));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ELOOP" || code === "EMLINK") throw refused(path, maxBytes, "a link");
-    if (code === "ENXIO") throw refused(path, maxBytes, "something else"); // a socket
+    if (code === "ELOOP" || code === "EMLINK") throw refused(path, "a regular file", "a link");
+    if (code === "ENXIO") throw refused(path, "a regular file", "something else"); // a socket
     throw error;
   }
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw refused(path, "a regular file", "something else");
 }
 
 function readUpTo(fd: number, maxBytes: number): Buffer {
@@ -60,7 +67,6 @@ function readUpTo(fd: number, maxBytes: number): Buffer {
   return Buffer.concat(chunks);
 }
 
-function refused(path: string, maxBytes: number, received: string): ToolspanError {
-  const expected = `a regular file of at most ${maxBytes} bytes`;
+function refused(path: string, expected: string, received: string): ToolspanError {
   return new ToolspanError("TOOLSPAN_RECEIPT_STORE", { path, expected, received });
 }

@@ -2,6 +2,7 @@
 
 import {
   closeSync,
+  constants,
   fsyncSync,
   ftruncateSync,
   openSync,
@@ -16,6 +17,7 @@ import type { Signer } from "../keys/signer.ts";
 import { signerOf } from "../keys/signer-of.ts";
 import { LocalOutlet } from "../log/local-outlet.ts";
 import { syncFolder } from "../log/private-file.ts";
+import { openRegularFile } from "../log/read-small-file.ts";
 import { DEFAULT_LIMITS } from "../log/segment-limits.ts";
 import { stateRoot } from "../log/state-root.ts";
 import { invalidOption, stateDirOf } from "../options.ts";
@@ -85,16 +87,23 @@ function emptied(folder: OpeningFolder, pseudonym: string): readonly Emptied[] {
 }
 
 function countIn(path: string): number | null {
+  let fd: number;
   try {
-    return countOpenings(readFileSync(path, "utf8"));
+    fd = openRegularFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
+  try {
+    return countOpenings(readFileSync(fd, "utf8"));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function empty(path: string): void {
-  const fd = openSync(path, "r+");
+  // Never through a link: what it leads to is none of the subject's.
+  const fd = openSync(path, constants.O_RDWR | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
     ftruncateSync(fd);
     fsyncSync(fd);

@@ -1,20 +1,11 @@
 /** The folder that openings lie in: private, with the key that turns subjects into pseudonyms. */
 
 import { createHmac, randomBytes } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-} from "node:fs";
+import { closeSync, existsSync, fsyncSync, linkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { ToolspanError, uuidv7 } from "@toolspan/core";
 import { createPrivate, syncFolder, writeAll } from "../log/private-file.ts";
+import { readSmallFile, type SmallFile } from "../log/read-small-file.ts";
 import { privateFolder } from "../log/receipt-folder.ts";
 
 export const OPENINGS_FOLDER = "openings";
@@ -88,24 +79,19 @@ function createKey(folder: string): Buffer {
 
 function readKey(folder: string): Buffer | null {
   const path = join(folder, KEY_FILE);
-  let fd: number;
+  let file: SmallFile;
   try {
-    fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    file = readSmallFile(path, KEY_BYTES);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
-  try {
-    const { mode } = fstatSync(fd);
-    if (process.platform !== "win32" && (mode & OTHERS) !== 0) {
-      throw refused(path, "a key that only its user may read", `mode ${(mode & 0o777).toString(8)}`);
-    }
-    const key = readFileSync(fd);
-    if (key.length !== KEY_BYTES) throw refused(path, `a key of ${KEY_BYTES} bytes`, `${key.length} bytes`);
-    return key;
-  } finally {
-    closeSync(fd);
+  const { bytes: key, stats } = file;
+  if (process.platform !== "win32" && (stats.mode & OTHERS) !== 0) {
+    throw refused(path, "a key that only its user may read", `mode ${(stats.mode & 0o777).toString(8)}`);
   }
+  if (key.length !== KEY_BYTES) throw refused(path, `a key of ${KEY_BYTES} bytes`, `${key.length} bytes`);
+  return key;
 }
 
 function refused(path: string, expected: string, received: string): ToolspanError {
