@@ -49,7 +49,7 @@ function figures() {
     }),
     stat({
       title: "Denials",
-      description: "Runs by which a layer refused the call.",
+      description: "Runs by which a layer denied the call: denied, violation, rejected, rate_limited.",
       unit: "short",
       width: 6,
       queries: [{ expr: orZero(runs(RANGE, [], DENIED)) }],

@@ -20,7 +20,9 @@ export const RUN_TOOL_CALLS = "gen_ai_invoke_agent_tool_calls";
 export const RUN_MODEL_CALLS = "gen_ai_invoke_agent_inference_calls";
 export const MODEL_DURATION = "gen_ai_client_operation_duration_seconds";
 
-/** Statuses that say that a call went well, or waits: the others are failures. */
-export const NOT_FAILED = "ok|dry_run|redacted|suspended";
-/** Layer statuses by which a layer refuses a call. */
-export const DENIALS = "denied|violation|rejected|rate_limited|refused";
+/** Statuses that say that a call went well, or waits. */
+const NOT_FAILED = "ok|dry_run|redacted|suspended";
+/** The others are failures. Where an SDK has no more room for series, calls have no status, and nobody knows how they ended. */
+export const FAILED_CALL: readonly string[] = ['toolspan_status!=""', `toolspan_status!~"${NOT_FAILED}"`];
+/** Layer statuses by which a layer denies a call, by the tables of docs/layers. `refused` is none: another run was refused, or a store failed. */
+export const DENIALS = "denied|violation|rejected|rate_limited";

@@ -17,6 +17,8 @@ const SERVICE = ["service_name"];
 /** Each receipt once: where a policy waits for it, it counts as durable, else as written. */
 const KEPT = 'level=~"written|durable"';
 const FAILED = 'outcome="failed"';
+/** An empty spool and an unmeasured one look alike. */
+const NO_SPOOL = "0: nothing waits, or no program here delivers by itself; toolspan export measures nothing.";
 
 const records = (window: string, by?: readonly string[], ...matchers: readonly string[]): string =>
   sum(gained(RECEIPT_RECORDS, ofService(...matchers), window), by);
@@ -53,21 +55,22 @@ function figures() {
     }),
     stat({
       title: "Unsealed",
-      description: "Lines beyond the last head: nothing vouches yet that they have not been cut.",
+      description:
+        "Lines beyond the last head: nothing vouches yet that they have not been cut. A killed process leaves its last figure for an hour.",
       unit: "short",
       width: 4,
       queries: [{ expr: orZero(sum(`${RECEIPTS_UNSEALED}${ofService()}`)) }],
     }),
     stat({
       title: "Spool",
-      description: "Bytes of the log that no endpoint has acknowledged.",
+      description: `Bytes of the log that no endpoint has acknowledged. ${NO_SPOOL}`,
       unit: "bytes",
       width: 4,
       queries: [{ expr: orZero(sum(`${SPOOL_BYTES}${ofService()}`)) }],
     }),
     stat({
       title: "Oldest in spool",
-      description: "Age of the oldest line that waits for delivery.",
+      description: `Age of the oldest line that waits for delivery. ${NO_SPOOL}`,
       unit: "s",
       width: 4,
       queries: [{ expr: orZero(`max(${SPOOL_OLDEST_AGE}${ofService()})`) }],
@@ -139,7 +142,7 @@ function graphs() {
     }),
     graph({
       title: "Spool by process",
-      description: "Bytes that no endpoint has acknowledged, by process.",
+      description: `Bytes that no endpoint has acknowledged, by process. ${NO_SPOOL}`,
       unit: "bytes",
       width: 12,
       queries: [
@@ -151,7 +154,7 @@ function graphs() {
     }),
     graph({
       title: "Oldest in spool by process",
-      description: "Age of the oldest line that waits for delivery, by process.",
+      description: `Age of the oldest line that waits for delivery, by process. ${NO_SPOOL}`,
       unit: "s",
       width: 12,
       queries: [

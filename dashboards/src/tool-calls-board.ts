@@ -4,7 +4,7 @@ import type { Dashboard } from "@grafana/grafana-foundation-sdk/dashboard";
 import { board } from "./board.ts";
 import {
   CONTENT_ALTERED,
-  NOT_FAILED,
+  FAILED_CALL,
   TELEMETRY_LOST,
   TOOL_CALLS,
   TOOL_CALLS_ACTIVE,
@@ -17,11 +17,10 @@ import { label } from "./trace-links.ts";
 const TOOL = ["service_name", "gen_ai_tool_name"];
 const STATUS = [...TOOL, "toolspan_status"];
 const ERROR = [...TOOL, "error_type"];
-const FAILED = `toolspan_status!~"${NOT_FAILED}"`;
 
 const calls = (window: string, by?: readonly string[]): string => sum(gained(TOOL_CALLS, ofTool(), window), by);
 const failures = (window: string, by?: readonly string[]): string =>
-  sum(gained(TOOL_CALLS, ofTool(FAILED), window), by);
+  sum(gained(TOOL_CALLS, ofTool(...FAILED_CALL), window), by);
 
 const operation = `execute_tool ${label("gen_ai_tool_name")}`;
 const anyTraces = { operation, tags: {} };
@@ -64,7 +63,8 @@ function figures() {
     }),
     stat({
       title: "In flight",
-      description: "Calls under way now.",
+      description:
+        "Calls under way now. A process that was killed (SIGKILL, out of memory) leaves its last figure here until the Collector forgets it, an hour later.",
       unit: "short",
       width: 4,
       queries: [{ expr: orZero(sum(`${TOOL_CALLS_ACTIVE}${ofTool()}`)) }],
@@ -157,7 +157,7 @@ function graphs() {
     }),
     graph({
       title: "In flight by tool",
-      description: "Calls under way.",
+      description: "Calls under way. Those of a killed process stay until the Collector forgets it, an hour later.",
       unit: "short",
       width: 12,
       stacked: true,
@@ -165,7 +165,8 @@ function graphs() {
     }),
     graph({
       title: "Content cut or masked per second",
-      description: "Calls whose recorded content was cut to its budget or masked, of all tools.",
+      description:
+        "Content attributes that were cut to their budget (truncated), runs of with_redaction that masked something (masked); one call may count several times. Of all tools.",
       unit: "cps",
       width: 12,
       stacked: true,

@@ -244,6 +244,13 @@ fault("ToolspanToolFailing", "a tool throws each time", async () => {
   await telemetry.shutdown();
 });
 
+// The last fault: nothing is scraped after it.
+fault("ToolspanScrapeDown", "the Collector is away", async () => {
+  await collector.stop();
+  const found = await until("the alert", async () => (await firing(prometheus.url)).get("ToolspanScrapeDown"), 60_000);
+  expect(found).toEqual([expect.objectContaining({ job: "toolspan", severity: "critical" })]);
+});
+
 test("every alert has a fault here", () => {
   expect([...injected]).toEqual(ALERTS);
 });

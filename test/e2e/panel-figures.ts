@@ -25,7 +25,7 @@ export interface Moment {
 type Figure = (facts: Facts, moment: Moment, seconds: number) => readonly Expected[];
 type LabelsOf<T> = (item: T) => Labels;
 
-const DENIALS = new Set(["denied", "violation", "rejected", "rate_limited", "refused"]);
+const DENIALS = new Set(["denied", "violation", "rejected", "rate_limited"]);
 const service = { service_name: SERVICE };
 const none = (): Labels => ({});
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { boards, boardText } from "../../dashboards/src/boards.ts";
+import { DENIALS } from "../../dashboards/src/metrics.ts";
 import { JAEGER_UID, PROMETHEUS_UID } from "../../dashboards/src/variables.ts";
 import { DEFINITIONS } from "../../packages/telemetry/src/metrics/definitions.ts";
 import { metricsIn, prometheusNames } from "../support/prometheus-names.ts";
@@ -167,8 +168,54 @@ describe("alert rules", () => {
         metricsIn(expr).filter((name) => !known.has(name)),
         alert,
       ).toEqual([]);
-      expect(metricsIn(expr).length, alert).toBeGreaterThan(0);
+      // What Prometheus itself says of a scrape is no metric of ours.
+      if (alert !== "ToolspanScrapeDown") expect(metricsIn(expr).length, alert).toBeGreaterThan(0);
     }
+  });
+
+  test("take no call for a failure that has no status, as the overflow of an SDK's series has none", () => {
+    const queries = files.flatMap((file) =>
+      (JSON.parse(read(join(FOLDER, file))) as Board).panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    );
+    const excluding = [...queries, ...rules.map(({ expr }) => expr)].flatMap(
+      (expr) => expr.match(/\{[^}]*toolspan_status!~[^}]*\}/g) ?? [],
+    );
+    expect(excluding.length).toBeGreaterThan(0);
+    for (const labels of excluding) expect(labels).toContain('toolspan_status!=""');
+  });
+
+  test("keep environments apart", () => {
+    for (const { alert, expr } of rules) {
+      for (const [, labels] of expr.matchAll(/\bby \(([^)]*)\)/g)) {
+        expect(labels, alert).toContain("service_name, deployment_environment_name");
+      }
+    }
+  });
+
+  test("watch the scrape of the job that prometheus.yaml names", () => {
+    const { scrape_configs } = parse(read(join(root, "collector/prometheus.yaml"))) as {
+      readonly scrape_configs: readonly { readonly job_name: string }[];
+    };
+    const { expr } = rules.find(({ alert }) => alert === "ToolspanScrapeDown") ?? { expr: "" };
+    for (const { job_name } of scrape_configs) expect(expr).toContain(`absent(up{job="${job_name}"})`);
+  });
+
+  test("denials are statuses that a layer gives to nothing but a denial", () => {
+    const named = DENIALS.split("|");
+    const tables = read(join(root, "docs/layers/README.md")).matchAll(
+      /^\| \[`(with_\w+)`\][^|]*\|[^|]*\|[^|]*\|([^|]*)\|/gm,
+    );
+    const deniers = [...tables].flatMap(([, layer, statuses = ""]) =>
+      [...statuses.matchAll(/`(\w+)`/g)].flatMap(([, status = ""]) =>
+        named.includes(status) ? [`${layer} ${status}`] : [],
+      ),
+    );
+    expect(deniers).toEqual([
+      "with_consent denied",
+      "with_rate_limit rate_limited",
+      "with_required_reason rejected",
+      "with_scoped_executor violation",
+    ]);
   });
 
   test("have a name, a wait, a severity, two sentences and the address of their section in the runbook", () => {
