@@ -1,7 +1,7 @@
 // The way to a collector: nothing on it is lost in silence, and no end takes longer than its deadline.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { trace } from "@opentelemetry/api";
+import { metrics, trace } from "@opentelemetry/api";
 import { createDispatcher, type Diagnostic, diagnostics } from "@toolspan/core";
 import { telemetryLost, withTelemetry } from "@toolspan/telemetry";
 import { type OtlpOptions, startTelemetry, type Telemetry } from "@toolspan/telemetry/node";
@@ -176,6 +176,50 @@ test("a collector that asks for more time than there is gets one last attempt", 
   await dispatch({ toolName: "t" }, () => 1);
   expect(await telemetry?.forceFlush({ timeoutMs: 5000 })).toEqual({ complete: true, lost: 0 });
   expect(receiver.requests).toHaveLength(2);
+});
+
+test.each(["0", "-5", "", "Thu, 01 Jan 1970 00:00:00 GMT", "soon", "0.001"])(
+  "a busy collector that asks for %j is not asked without a pause",
+  async (retryAfter) => {
+    const receiver = await receiving(() => ({ status: 503, headers: { "retry-after": retryAfter } }));
+    start(receiver.endpoint);
+    await dispatch({ toolName: "t" }, () => 1);
+    expect(await telemetry?.shutdown({ timeoutMs: 500 })).toEqual({ complete: false, lost: 2 });
+    expect(receiver.requests.length).toBeLessThan(8);
+  },
+);
+
+test("an answer that switches protocols costs its request, counted, and not those after it", async () => {
+  let requests = 0;
+  const server = createServer((_, response) => response.end("{}"));
+  server.prependListener("connection", (socket) => {
+    requests += 1;
+    if (requests > 1) return;
+    socket.removeAllListeners("data");
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
+  });
+  start(`http://127.0.0.1:${await listening(server)}`);
+  await dispatch({ toolName: "t" }, () => 1);
+  expect(await telemetry?.forceFlush()).toEqual({ complete: true, lost: 2 });
+  expect(said.map(({ message }) => message).join()).toContain("status 101");
+  await dispatch({ toolName: "t" }, () => 1);
+  expect(await telemetry?.shutdown()).toEqual({ complete: true, lost: 2 });
+  expect(requests).toBe(2);
+});
+
+test("of a request of metrics no more is lost than was sent, whatever the collector says", async () => {
+  const body = '{"partialSuccess":{"rejectedDataPoints":"999999999999"}}';
+  const receiver = await receiving(({ path }) => (path === "/v1/metrics" ? { status: 200, body } : undefined));
+  const before = lost("metrics rejected");
+  telemetry = startTelemetry({
+    serviceName: "s",
+    otlp: { endpoint: receiver.endpoint },
+    signals: false,
+    environment: {},
+  });
+  metrics.getMeter("m").createCounter("c").add(1);
+  await telemetry.forceFlush();
+  expect(lost("metrics rejected") - before).toBe(1);
 });
 
 test("a shutdown during a long pause tries once more at once", async () => {

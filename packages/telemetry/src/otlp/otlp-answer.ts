@@ -29,10 +29,10 @@ export function readAnswer(
   answer.on("error", reject);
 }
 
-/** Milliseconds that a `Retry-After` header asks for. */
+/** Milliseconds that a `Retry-After` header asks for; undefined where it asks for no time to come. */
 export function waitAsked(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
+  if (header === undefined || header.trim() === "") return undefined;
   const seconds = Number(header);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+  return ms > 0 ? ms : undefined;
 }

@@ -74,8 +74,10 @@ export class OtlpMetricExporter {
     for (let next = this.#waiting; next !== undefined; next = this.#waiting) {
       this.#waiting = undefined;
       const result = await this.#transport.send(next.body);
-      if (result.sent) lose(rejectedOf(result.response), "rejected", "the collector refused some data points");
-      else lose(next.count, ...toldOf(result, "the collector"));
+      if (result.sent) {
+        const rejected = Math.min(rejectedOf(result.response), next.count);
+        lose(rejected, "rejected", "the collector refused some data points");
+      } else lose(next.count, ...toldOf(result, "the collector"));
     }
     this.#sending = undefined;
   }

@@ -101,7 +101,7 @@ export class OtlpTransport {
     const until = performance.now() + this.#settings.retryMs;
     this.#failed = undefined;
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
-      let asked: number | undefined;
+      let asked = 0;
       const attempt = await this.#try(body);
       if ("status" in attempt) {
         const { status, body: response, retryAfter } = attempt;
@@ -111,16 +111,18 @@ export class OtlpTransport {
         }
         this.#failed = { sent: false, reason: "rejected", detail: `status ${status}` };
         if (!RETRYABLE.has(status)) return this.#failed;
-        asked = waitAsked(retryAfter);
+        asked = waitAsked(retryAfter) ?? 0;
       } else if (this.#stop.signal.aborted) {
         // Out of time: what an attempt before had met says more.
         return this.#failed ?? ABORTED;
       } else this.#failed = attempt;
       const left = until - performance.now();
       if (left <= 0) return this.#failed;
-      // A collector that asks for longer than there is gets one last attempt at the end.
-      const pause = Math.min(asked ?? wait * (0.5 + Math.random()), left);
-      if (!(await this.#pause(pause, asked !== undefined))) return this.#failed;
+      const own = wait * (0.5 + Math.random());
+      // A collector that asks for longer than there is gets one last attempt at the end; one that asks for less than a
+      // pause of ours gets no more requests for it.
+      const isAsked = asked > own;
+      if (!(await this.#pause(Math.min(Math.max(asked, own), left), isAsked))) return this.#failed;
     }
   }
 
@@ -158,6 +160,11 @@ export class OtlpTransport {
       // An exporter must not hold the process open; whoever flushes waits with a timer of its own.
       sent.on("socket", (socket) => socket.unref());
       sent.on("error", reject);
+      // A switch to another protocol was never asked for; left alone, the answer would never come.
+      sent.on("upgrade", (answer, socket) => {
+        socket.destroy();
+        resolve({ status: answer.statusCode ?? 0, body: new Uint8Array(), retryAfter: undefined });
+      });
       sent.end(body);
     });
   }
