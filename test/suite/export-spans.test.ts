@@ -98,6 +98,15 @@ test("one file may be named in place of a folder, and people get one line", asyn
   expect(stdout).toMatch(/^[\d,]+ spans in \d+ requests? from 1 file sent to http:\/\/127\.0\.0\.1:\d+\/v1\/traces\n$/);
 });
 
+test("an endpoint that claims to have refused more than it was sent has refused all of it", async () => {
+  await answering(() => ({ status: 200, body: '{"partialSuccess":{"rejectedSpans":"1000000"}}' }));
+  const { code, stdout } = await replay(stateWith(`${line(1)}\n`));
+  expect([code, stdout.split("\n").slice(0, 2)]).toEqual([
+    1,
+    [expect.stringMatching(/^0 spans in 1 request from 1 file/), "1 span refused"],
+  ]);
+});
+
 test("integers of 64 bits arrive as they are", async () => {
   await replay(stateWith(`${line(1)}\n`));
   expect(receiver.requests[0]?.body.toString()).toContain('"intValue":"9223372036854775807"');

@@ -113,10 +113,12 @@ async function replayLine(
 ): Promise<void> {
   const answer = await client.send(text);
   if (answer.sent) {
+    // What an endpoint says of itself: never more than it was sent.
+    const rejected = Math.min(answer.rejected, spans);
     report.requests += 1;
-    report.spans += spans - answer.rejected;
-    report.refused += answer.rejected;
-    if (answer.rejected > 0) report.notes.push(`${place}: ${counted(answer.rejected, "span")} of ${spans} refused`);
+    report.spans += spans - rejected;
+    report.refused += rejected;
+    if (rejected > 0) report.notes.push(`${place}: ${counted(rejected, "span")} of ${spans} refused`);
   } else if (answer.reason === "rejected" && !/50[234]|429/.test(answer.detail)) {
     report.refused += spans;
     report.notes.push(`${place}: refused (${answer.detail})`);
