@@ -42,6 +42,11 @@ export function fileNameOf(stem: string, number: number): string {
   return number === 1 ? stem + ENDING : `${stem}.${number}${ENDING}`;
 }
 
+/** The name that a log gets when it is compressed. */
+export function compressedName(name: string): string {
+  return name + COMPRESSED;
+}
+
 /** The name that a log has, or had before it was compressed. */
 export function plainName(name: string): string {
   return name.endsWith(COMPRESSED) ? name.slice(0, -COMPRESSED.length) : name;

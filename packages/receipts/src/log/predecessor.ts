@@ -1,6 +1,6 @@
 /** What a new log finds of the log before it: a claim about that file's complete lines, made without touching it. */
 
-import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { MAX_LINE_BYTES } from "../records/envelope.ts";
 import { isObject } from "../records/field.ts";
@@ -10,15 +10,20 @@ import { parseCheckpoint } from "./checkpoint.ts";
 import { headFiles } from "./head-files.ts";
 import { EMPTY_ROOT, leafHash, MerkleTree, sha256Hex } from "./merkle.ts";
 import { isLost } from "./open-logs.ts";
+import { readSmallFile } from "./read-small-file.ts";
 import { stateOf } from "./writer-identity.ts";
 
 export interface Predecessor extends Previous {
-  /** What stands after the last newline. */
+  /** What stands after the last whole line, at most `MAX_TORN_BYTES` of it. */
   readonly torn: Uint8Array;
 }
 
 const CHUNK_BYTES = 1 << 20;
 const NEWLINE = 0x0a;
+/** A head is three short lines and its signatures. */
+const MAX_HEAD_BYTES = 65_536;
+/** Of a line without an end so much is kept, and the hash of a `recovery` line is over no more: it is longer than any line, so the file is none of a writer's from there on. */
+const MAX_TORN_BYTES: number = MAX_LINE_BYTES + 1;
 const NO_BYTES = new Uint8Array(0);
 
 /**
@@ -93,7 +98,8 @@ function closedUnderHead(fd: number, folder: string, file: string): Predecessor 
   if (last?.record !== "segment_close") return null;
   const { log, seq } = last.chain;
   try {
-    const [origin = "", size = "", root = ""] = readFileSync(join(folder, headFiles(log).latest), "utf8").split("\n");
+    const { bytes } = readSmallFile(join(folder, headFiles(log).latest), MAX_HEAD_BYTES);
+    const [origin = "", size = "", root = ""] = bytes.toString("utf8").split("\n");
     const head = parseCheckpoint(origin, size, root);
     if (head?.log !== log || head.size !== seq + 1) return null;
     return { file, log, lines: head.size, root: head.root, state: "closed", torn: NO_BYTES };
@@ -138,7 +144,7 @@ function openState(opening: LogRecord | null): Previous["state"] {
   return state === "gone" ? "crashed" : "live";
 }
 
-/** Calls `take` with a copy of each complete line; returns the bytes after the last newline. */
+/** Calls `take` with a copy of each line up to the first that is too long to be one; returns what stands after the last of them, in bounded time and memory. */
 function eachLine(fd: number, take: (line: Uint8Array) => void): Uint8Array {
   let rest = Buffer.alloc(0);
   const chunk = Buffer.alloc(CHUNK_BYTES);
@@ -148,11 +154,13 @@ function eachLine(fd: number, take: (line: Uint8Array) => void): Uint8Array {
     position += read;
     const bytes = Buffer.concat([rest, chunk.subarray(0, read)]);
     let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+    for (let end = bytes.indexOf(NEWLINE); end !== -1 && end - start <= MAX_LINE_BYTES; ) {
       take(bytes.subarray(start, end));
       start = end + 1;
+      end = bytes.indexOf(NEWLINE, start);
     }
     rest = bytes.subarray(start);
+    if (rest.length >= MAX_TORN_BYTES) return rest.subarray(0, MAX_TORN_BYTES);
   }
 }
 

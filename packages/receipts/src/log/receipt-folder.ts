@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { diagnostics, ToolspanError, uuidv7 } from "@toolspan/core";
-import { fileNameOf, parseFileName } from "./file-name.ts";
+import { compressedName, fileNameOf, parseFileName } from "./file-name.ts";
 import { createPrivate, writeAll } from "./private-file.ts";
 
 export const RECEIPTS_FOLDER = "receipts";
@@ -78,19 +78,28 @@ export class ReceiptFolder {
     return this.#create(stem);
   }
 
+  /** Numbers are not used again: a log of a lower number may be compressed, or removed on purpose, and others name it. */
   #create(stem: string): CreatedLog {
-    let before: string | null = null;
-    for (let number = 1; ; number++) {
+    const last = this.#lastKnown(stem);
+    let before = last === 0 ? null : fileNameOf(stem, last);
+    for (let number = last + 1; ; number++) {
       const file = fileNameOf(stem, number);
-      try {
-        const fd = createPrivate(join(this.path, file));
+      const fd = existsSync(join(this.path, compressedName(file))) ? null : this.#tryCreate(file);
+      if (fd !== null) {
         if (number > 1) this.#numbers?.set(stem, number);
         return { fd, file, before: this.#newest(stem, number, before), number };
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       }
-      if (number === 1) number = this.#lastKnown(stem);
-      before = fileNameOf(stem, number);
+      before = file;
+    }
+  }
+
+  /** Null where something has that name. */
+  #tryCreate(file: string): number | null {
+    try {
+      return createPrivate(join(this.path, file));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return null;
+      throw error;
     }
   }
 
@@ -104,19 +113,21 @@ export class ReceiptFolder {
     return numbers.length === 0 ? null : fileNameOf(stem, Math.max(...numbers));
   }
 
-  /** Highest number of `stem` when the folder was read, or taken since; those of other processes are found by trying. */
+  /** Highest number of `stem` when the folder was read, or taken since, 0 where trying finds it; those of other processes are found by trying. */
   #lastKnown(stem: string): number {
     if (this.#numbers !== undefined && this.#numbers.size > MAX_REMEMBERED) this.#numbers = undefined;
     this.#numbers ??= highestNumbers(readdirSync(this.path));
-    return this.#numbers.get(stem) ?? 1;
+    return this.#numbers.get(stem) ?? 0;
   }
 }
 
+/** Of sessions with more than one log: a folder may hold very many that have one. */
 function highestNumbers(names: readonly string[]): Map<string, number> {
   const numbers = new Map<string, number>();
   for (const name of names) {
     const parsed = parseFileName(name);
-    if (parsed !== null) numbers.set(parsed.stem, Math.max(parsed.number, numbers.get(parsed.stem) ?? 1));
+    if (parsed !== null && parsed.number > 1)
+      numbers.set(parsed.stem, Math.max(parsed.number, numbers.get(parsed.stem) ?? 1));
   }
   return numbers;
 }

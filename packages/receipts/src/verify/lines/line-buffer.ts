@@ -64,8 +64,9 @@ export class LineBuffer {
     return { bytes: buffer.subarray(start, found), overlong, leaf: () => leafIn(buffer, start, found) };
   }
 
+  /** What stands after the last newline; of a very long one as much as a later log can have found. */
   rest(): Buffer {
-    return this.#buffer.subarray(this.#start, this.#end);
+    return this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + this.#maxBytes + 1));
   }
 
   #makeRoom(bytes: number): void {
