@@ -1,4 +1,7 @@
 // Metrics: names, units, buckets and labels of the conventions, and figures that agree with the spans.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { plainHasher } from "@toolspan/canonical/hash";
 import {
   createDispatcher,
@@ -10,8 +13,10 @@ import {
 } from "@toolspan/core";
 import { fixedClock } from "@toolspan/core/testing";
 import { withRedaction } from "@toolspan/middleware/with-redaction";
+import { withAuditLog } from "@toolspan/receipts";
 import { telemetryLost, withTelemetry } from "@toolspan/telemetry";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort } from "../receipts/endpoint.ts";
 import { type OtelSdk, startOtelSdk } from "../support/otel-sdk.ts";
 
 let sdk: OtelSdk;
@@ -223,6 +228,34 @@ test("readers of one gauge make one figure: bytes and records add up, of ages th
   });
   forget[0]?.();
   expect(await counts("toolspan.receipts.spool.bytes")).toEqual([["", 11]]);
+});
+
+test("a gauge whose readers are gone says what they read at last, until another one reads", async () => {
+  const meter = recordersMeter(withTelemetry("otel"));
+  let lines = 40;
+  const forget = meter.gauge("toolspan.receipts.unsealed", () => lines);
+  expect(await counts("toolspan.receipts.unsealed")).toEqual([["", 40]]);
+  lines = 0;
+  forget();
+  lines = 7;
+  expect(await counts("toolspan.receipts.unsealed")).toEqual([["", 0]]);
+  meter.gauge("toolspan.receipts.unsealed", () => 3);
+  expect(await counts("toolspan.receipts.unsealed")).toEqual([["", 3]]);
+});
+
+test("a recorder that closes says that nothing is unsealed, and what no endpoint has taken", async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), "toolspan-gauges-"));
+  const delivery = { endpoint: `http://127.0.0.1:${await freePort()}` };
+  const audit = withAuditLog({ sink: "both", stateDir, hash: "sha256", delivery, flushTimeoutMs: 300 });
+  const dispatch = createDispatcher([audit, withTelemetry("otel")]);
+  for (let i = 0; i < 20; i += 1) await dispatch(call, () => i);
+  expect(Number((await points("toolspan.receipts.unsealed"))[0]?.value)).toBeGreaterThan(0);
+  const left = await audit.close();
+  expect(await counts("toolspan.receipts.unsealed")).toEqual([["", 0]]);
+  expect(left?.lines).toBeGreaterThanOrEqual(20);
+  expect(left?.bytes).toBeGreaterThan(20 * 100);
+  expect(await counts("toolspan.receipts.spool.bytes")).toEqual([["", left?.bytes]]);
+  rmSync(stateDir, { recursive: true });
 });
 
 test("a gauge that was registered before the provider is read once something is measured", async () => {

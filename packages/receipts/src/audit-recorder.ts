@@ -116,13 +116,17 @@ export class AuditRecorder implements Recorder {
     );
   }
 
-  close(): Promise<void> {
-    this.#forgetGauge();
-    this.#forgetGauge = () => {};
-    return this.#thenDeliver(
-      () => this.#inTime("close", (outlet) => outlet.close()),
-      (forwarder, timeoutMs) => forwarder.close(timeoutMs),
-    );
+  /** The gauge goes last: it is read once more, at 0, since a Collector keeps for an hour what it heard last. */
+  async close(): Promise<void> {
+    try {
+      await this.#thenDeliver(
+        () => this.#inTime("close", (outlet) => outlet.close()),
+        (forwarder, timeoutMs) => forwarder.close(timeoutMs),
+      );
+    } finally {
+      this.#forgetGauge();
+      this.#forgetGauge = () => {};
+    }
   }
 
   /** Delivery has the time that the stores have left, also when one of them failed. */

@@ -8,7 +8,7 @@ export interface Meter {
   add(name: string, value: number, attributes?: Attributes): void;
   /** Records into a histogram. */
   record(name: string, value: number, attributes?: Attributes): void;
-  /** Registers a gauge that is read when metrics are collected; returns its removal. */
+  /** Registers a gauge that is read when metrics are collected; returns its removal, which may read it once more. */
   gauge(name: string, read: () => number): () => void;
 }
 

@@ -18,11 +18,17 @@ import { DEFINITIONS } from "./definitions.ts";
 
 type AnyInstrument = Counter | UpDownCounter | Histogram;
 
+interface Gauge {
+  readonly readers: Set<() => number>;
+  /** What readers that are gone read at last, in one; said while there are no others. */
+  left: readonly number[];
+}
+
 /** Instruments of one meter. No method throws. */
 export class Instruments {
   readonly #meter: OtelMeter;
   readonly #made = new Map<string, AnyInstrument>();
-  readonly #gauges = new Map<string, Set<() => number>>();
+  readonly #gauges = new Map<string, Gauge>();
 
   constructor(meter: OtelMeter) {
     this.#meter = meter;
@@ -47,27 +53,33 @@ export class Instruments {
     }
   }
 
-  /** Registers a gauge that is read when metrics are collected; returns its removal. Several readers of one name make one figure. */
+  /**
+   * Registers a gauge that is read when metrics are collected; returns its removal. Several readers of one name make one
+   * figure. Removal reads once more: after the last one is gone that figure is said, as a Collector keeps what it heard last.
+   */
   gauge(name: string, read: () => number): () => void {
     try {
-      const readers = this.#gauges.get(name) ?? this.#openGauge(name);
-      readers.add(read);
-      return () => void readers.delete(read);
+      const gauge = this.#gauges.get(name) ?? this.#openGauge(name);
+      gauge.readers.add(read);
+      gauge.left = [];
+      return () => {
+        if (gauge.readers.delete(read)) gauge.left = combined(name, [...gauge.left, ...reading(read)]);
+      };
     } catch {
       return () => {};
     }
   }
 
   /** One callback for all readers: of two callbacks that observe the same series, only the last would count. */
-  #openGauge(name: string): Set<() => number> {
-    const readers = new Set<() => number>();
-    const combine = DEFINITIONS[name]?.combine === "max" ? Math.max : (sum: number, next: number) => sum + next;
+  #openGauge(name: string): Gauge {
+    const gauge: Gauge = { readers: new Set(), left: [] };
     this.#meter.createObservableGauge(name, optionsOf(name)).addCallback((result) => {
-      const readings = [...readers].flatMap(reading);
-      if (readings.length > 0) result.observe(readings.reduce((all, next) => combine(all, next)));
+      const { readers, left } = gauge;
+      const readings = readers.size > 0 ? [...readers].flatMap(reading) : left;
+      for (const figure of combined(name, readings)) result.observe(figure);
     });
-    this.#gauges.set(name, readers);
-    return readers;
+    this.#gauges.set(name, gauge);
+    return gauge;
   }
 
   #counter(name: string, options: MetricOptions): AnyInstrument {
@@ -81,6 +93,13 @@ export class Instruments {
     this.#made.set(name, instrument);
     return instrument;
   }
+}
+
+/** One figure of several; none of none. */
+function combined(name: string, readings: readonly number[]): readonly number[] {
+  if (readings.length === 0) return readings;
+  const combine = DEFINITIONS[name]?.combine === "max" ? Math.max : (sum: number, next: number) => sum + next;
+  return [readings.reduce((all, next) => combine(all, next))];
 }
 
 /** A reader that throws has nothing to say, and does not silence the others. */
