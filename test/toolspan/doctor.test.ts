@@ -242,6 +242,42 @@ describe("the collector", () => {
     ]);
   });
 
+  test.each([
+    ["sends elsewhere", { status: 302, headers: { location: "/login" } }, /answered 302: it sends elsewhere/],
+    [
+      "answers with a page",
+      { status: 200, body: "<html>login</html>", headers: { "content-type": "text/html" } },
+      /answered 200 with something that is no answer to OTLP/,
+    ],
+  ])("that %s takes nothing: a problem", async (_, answer, message) => {
+    await answering(({ path }) => (path === "/login" ? { status: 200 } : answer));
+    const { code, of } = await examined();
+    expect(of("collector")).toEqual([
+      { check: "collector", status: "problem", message: expect.stringMatching(message) },
+    ]);
+    expect(receiver.requests).toHaveLength(1);
+    expect(code).toBe(1);
+  });
+
+  test("at a port that fetch refuses was not tried, and that is said", async () => {
+    const { of } = await examined(["--endpoint", "http://127.0.0.1:6000"]);
+    expect(of("collector")).toEqual([
+      { check: "collector", status: "unknown", message: expect.stringContaining("was not tried: its port") },
+    ]);
+  });
+
+  test("whose address has a user that cannot be read is a problem in the environment and wrong usage in an option", async () => {
+    const address = "http://us%zz:s3cret@127.0.0.1:1";
+    const { of } = await examined([], { env: { OTEL_EXPORTER_OTLP_ENDPOINT: address } });
+    expect(of("collector")[0]).toMatchObject({
+      status: "problem",
+      message: expect.stringContaining("percent-encoded"),
+    });
+    const { code, stderr } = await toolspan(["doctor", "--endpoint", address], { cwd: project });
+    expect([code, stderr]).toEqual([64, expect.stringMatching(/^.*--endpoint: user and password .*\n$/)]);
+    expect(stderr).not.toContain("s3cret");
+  });
+
   test("that nobody named and that is not there is no fault", async () => {
     const { of } = await examined([], { env: { OTEL_EXPORTER_OTLP_ENDPOINT: undefined } });
     expect(of("collector")[0]?.status).toMatch(/ok|unknown|problem/); // somebody may listen at the default port of this machine

@@ -9,7 +9,7 @@ import type { Paint } from "../terminal/paint.ts";
 import { terminalText } from "../terminal/terminal-text.ts";
 import { checkApiCopies } from "./api-copies.ts";
 import { checkClock } from "./clock.ts";
-import { checkCollector } from "./collector.ts";
+import { BAD_CREDENTIALS, checkCollector, credentialsOf } from "./collector.ts";
 import type { Finding, Patient } from "./finding.ts";
 import { checkProvider } from "./provider.ts";
 import { checkStateFolder } from "./state-folder.ts";
@@ -30,16 +30,19 @@ const DEFAULT_TIMEOUT_SECONDS = 2;
  *
  * @param module The module that sets up telemetry.
  * @returns 1 from `warning` up, else 0.
- * @throws CommandError where there is no such module.
+ * @throws CommandError where there is no such module, or the endpoint's user and password cannot be read.
  */
 export async function doctor(console: Console, module: string | undefined, options: DoctorOptions): Promise<ExitCode> {
   if (module !== undefined && !(await isRegularFile(module))) throw new CommandError(`${module}: no such file`);
+  const { endpoint } = options;
+  if (endpoint !== undefined && URL.canParse(endpoint) && credentialsOf(new URL(endpoint)) === null)
+    throw new CommandError(`doctor: --endpoint: ${BAD_CREDENTIALS}`);
   const findings = await examine({
     project: process.cwd(),
     stateFolder: stateRoot(options.dir),
     env: process.env,
     module,
-    endpoint: options.endpoint,
+    endpoint,
     timeoutMs: (options.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
   });
   if (options.json) console.out.write(`${JSON.stringify({ findings })}\n`);
