@@ -92,6 +92,46 @@ test("beside the plain log: equal lines are a note and count once, other lines a
   expect(verdictsOf(other)).toContain("CONFLICT");
 });
 
+test("beside the plain log while gzip runs, or was interrupted, it is a note, and nothing counts twice", async () => {
+  const key = newKey();
+  const { root, receipts } = await signedLog(20, key);
+  const path = join(receipts, "session.jsonl");
+  const whole = gzipSync(readFileSync(path));
+  const asked = { trust: key.verifierKey };
+  const { counts } = await verifyLog(root, asked);
+  for (const bytes of [0, 5, 30, whole.length >> 1, whole.length - 4]) {
+    writeFileSync(`${path}.gz`, whole.subarray(0, bytes));
+    const report = await verifyLog(root, asked);
+    expect(report, String(bytes)).toMatchObject({ exitCode: 0, findings: [], notes: [{ verdict: "COPY" }] });
+    expect({ ...report.counts, bytes: 0 }).toEqual({ ...counts, bytes: 0 });
+    let read = 0;
+    for await (const _ of readReceipts(root)) read++;
+    expect(read).toBe(20);
+  }
+});
+
+test("whatever stands behind its end, it is this log that is damaged, and none is lost or missing", async () => {
+  const first = await closedLog(2);
+  const second = recording({ stateDir: first.root });
+  await second.call();
+  await second.close();
+  const path = join(first.receipts, compress(first.receipts, "session.jsonl"));
+  const whole = readFileSync(path);
+  const named = Buffer.concat([
+    whole.subarray(0, 3),
+    Buffer.from([8]),
+    whole.subarray(4, 10),
+    Buffer.from("s.jsonl\0"),
+    whole.subarray(10),
+  ]);
+  for (const bytes of [whole, named]) {
+    writeFileSync(path, Buffer.concat([bytes, Buffer.from("garbage")]));
+    const report = await verifyLog(first.root);
+    expect(report.exitCode).toBe(1);
+    expect(verdictsOf(report)).toEqual(["GZIP_DAMAGED"]);
+  }
+});
+
 test("a segment that its neighbours name is there in either form, and missing in neither", async () => {
   const first = await closedLog(1);
   const second = recording({ stateDir: first.root });

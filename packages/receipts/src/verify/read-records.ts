@@ -1,17 +1,21 @@
 /** `readRecords`: the lines of logs as records, each with the word whether its neighbours vouch for it. */
 
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { parseCheckpoint } from "../log/checkpoint.ts";
-import { isLogName } from "../log/file-name.ts";
+import { isCompressed, isLogName, plainName } from "../log/file-name.ts";
 import { headFiles } from "../log/head-files.ts";
 import { MerkleTree } from "../log/merkle.ts";
+import { readSmallFile } from "../log/read-small-file.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
 import type { LogRecord } from "../records/record.ts";
 import { DamagedGzip } from "./lines/gunzipped.ts";
 import { parseLine } from "./lines/parse-line.ts";
 import { linesOf } from "./lines/read-lines.ts";
+import { linkTarget } from "./survey/scope.ts";
 import { surveyLogs } from "./survey/survey.ts";
+
+const MAX_HEAD_BYTES = 65_536;
 
 /** One line of a log. */
 export type ReadRecord =
@@ -40,10 +44,15 @@ export async function* readRecords(path: string): AsyncGenerator<ReadRecord, voi
 }
 
 function logsAt(path: string): { readonly folder: string; readonly files: readonly string[] } {
-  if (!statSync(path).isDirectory()) return { folder: dirname(path), files: [basename(path)] };
+  if (!statSync(path).isDirectory()) {
+    const target = linkTarget(path);
+    return { folder: dirname(target), files: [basename(target)] };
+  }
   const inside = join(path, RECEIPTS_FOLDER);
   const folder = statSync(inside, { throwIfNoEntry: false })?.isDirectory() === true ? inside : path;
-  return { folder, files: readdirSync(folder).filter(isLogName) };
+  const files = readdirSync(folder).filter(isLogName);
+  // Of a log that stands there in both forms, the plain one holds everything.
+  return { folder, files: files.filter((file) => !isCompressed(file) || !files.includes(plainName(file))) };
 }
 
 /** What a damaged compressed log holds before the damage is given, and then that it is damaged. */
@@ -91,7 +100,8 @@ function confirm(read: ReadRecord, confirmed: boolean): ReadRecord {
 
 function isUnderHead(folder: string, log: string, tree: MerkleTree): boolean {
   try {
-    const [origin = "", size = "", root = ""] = readFileSync(join(folder, headFiles(log).latest), "utf8").split("\n");
+    const { bytes } = readSmallFile(join(folder, headFiles(log).latest), MAX_HEAD_BYTES);
+    const [origin = "", size = "", root = ""] = bytes.toString("utf8").split("\n");
     const head = parseCheckpoint(origin, size, root);
     return head?.log === log && head.size === tree.size && head.root === tree.root();
   } catch {

@@ -172,7 +172,11 @@ export const VERDICTS: Readonly<Record<Verdict, VerdictFacts>> = {
     "With `trust`: a log holds lines from the time from which its key is revoked, or claims to.",
   ),
   NO_TRUST: fact(2, "authenticity", "A proof was checked without `trust`: nothing says who signed its head."),
-  COPY: fact(0, "integrity", "A log stands here plain and compressed, with the same bytes; it counts once."),
+  COPY: fact(
+    0,
+    "integrity",
+    "A log stands here plain and compressed, with the same bytes, or the compressed one is no whole gzip file; the plain one counts.",
+  ),
   RECOVERED: fact(0, "integrity", "A writer died; a later log vouches for every line that it left."),
   TORN_HEAD: fact(
     0,

@@ -73,7 +73,7 @@ async function readAnchors(path: string, store: AnchorStore, { trust, checks, fi
         if (batches === true) takeBatch(line, number, take, refuse);
         else notes.take(line, number);
       },
-      { maxBytes: MAX_BATCH_BYTES },
+      { maxBytes: MAX_BATCH_BYTES, followLink: true },
     );
     if (batches !== true) notes.end();
     if (tail.bytes.length > 0) refuse(tail.lines + 1, "its last line was not written to its end");

@@ -23,13 +23,16 @@ export interface ReadOptions {
   readonly from?: number;
   /** Reads no further than this offset, so that what came later does not count; default the end. */
   readonly upTo?: number;
+  /** Follows a link at the path: for files that the caller has named, not for what lies in a folder. Plain files only. */
+  readonly followLink?: boolean;
   /** Told of each chunk. */
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** Opens a regular file for reading; a fifo does not block. Throws what the system throws, or a TypeError. */
-export function openRegular(path: string): number {
-  const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+/** Opens a regular file for reading; a fifo does not block, and a link is none. Throws what the system throws, or a TypeError. */
+export function openRegular(path: string, { followLink = false }: { readonly followLink?: boolean } = {}): number {
+  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+  const fd = openSync(path, O_RDONLY | O_NONBLOCK | (followLink ? 0 : O_NOFOLLOW));
   if (fstatSync(fd).isFile()) return fd;
   closeSync(fd);
   throw new TypeError("not a regular file");
@@ -47,9 +50,9 @@ export async function readLines(
 async function readPlain(
   path: string,
   take: (line: Line, number: number) => void,
-  { maxBytes = MAX_LINE_BYTES, from = 0, upTo = Number.POSITIVE_INFINITY, onBytes }: ReadOptions,
+  { maxBytes = MAX_LINE_BYTES, from = 0, upTo = Number.POSITIVE_INFINITY, followLink = false, onBytes }: ReadOptions,
 ): Promise<Tail> {
-  const fd = openRegular(path);
+  const fd = openRegular(path, { followLink });
   try {
     const lines = new LineBuffer(chunkOf(fd), maxBytes);
     let number = 0;

@@ -1,6 +1,6 @@
 /** What a path stands for: one log, a state root, or a folder of logs. */
 
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isLogName, parseFileName } from "../../log/file-name.ts";
 import { logOfHeadFile } from "../../log/head-files.ts";
@@ -40,7 +40,7 @@ export interface Scope {
 /** Looks at `path`; null, and a finding, where nothing can be looked at. */
 export function scopeOf(path: string, findings: Findings): Scope | null {
   try {
-    if (!statSync(path).isDirectory()) return scopeOfFile(path);
+    if (!statSync(path).isDirectory()) return scopeOfFile(linkTarget(path));
     const scope = scopeOfFolder(path);
     if (scope.files.length === 0)
       findings.add("EMPTY", scope.prefix === "" ? path : RECEIPTS_FOLDER, null, "there is no receipt log here");
@@ -49,6 +49,11 @@ export function scopeOf(path: string, findings: Findings): Scope | null {
     findings.add("UNREADABLE", path, null, wordOf(error));
     return null;
   }
+}
+
+/** A link that somebody names is followed; one that lies among logs is none. */
+export function linkTarget(path: string): string {
+  return lstatSync(path).isSymbolicLink() ? realpathSync(path) : path;
 }
 
 function scopeOfFile(path: string): Scope {

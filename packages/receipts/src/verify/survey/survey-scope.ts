@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { isCompressed, plainName } from "../../log/file-name.ts";
 import type { Findings } from "../findings.ts";
-import { haveSameLines } from "./have-same-lines.ts";
+import { compareForms } from "./compare-forms.ts";
 import type { Scope } from "./scope.ts";
 import { type Survey, type SurveyedLog, surveyLogs } from "./survey.ts";
 
@@ -25,20 +25,38 @@ export async function surveyScope(scope: Scope, findings: Findings): Promise<Sur
   const survey = await surveyLogs(scope.folder, scope.known, label);
   const logs: SurveyedLog[] = [];
   const indexes = new Map<string, number>();
+  const asked = new Set(scope.files);
+  const there = new Map(survey.logs.map((each) => [each.file, each]));
   for (const each of survey.logs) {
     const { log, file } = each;
-    if (!scope.files.includes(file)) continue;
-    const first = log === null ? undefined : logs[indexes.get(log) ?? -1];
-    if (first === undefined) {
-      if (log !== null) indexes.set(log, logs.length);
-    } else if (isCompressed(file) !== isCompressed(first.file) && plainName(file) === plainName(first.file)) {
-      if (await haveSameLines(join(scope.folder, first.file), join(scope.folder, file))) {
-        findings.add("COPY", label(file), null, `it holds the lines of ${label(first.file)}`);
-        continue;
-      }
-      findings.add("CONFLICT", label(file), null, `it does not hold the lines of ${label(first.file)}`);
-    } else findings.add("CONFLICT", label(file), null, `it claims to be the log in ${label(first.file)}`);
+    if (!asked.has(file)) continue;
+    const beside = isCompressed(file) && asked.has(plainName(file)) ? there.get(plainName(file)) : undefined;
+    if (beside !== undefined && (log === null || beside.log === null || beside.log === log)) {
+      if (await isCopy(scope.folder, beside.file, file, label, findings)) continue;
+    } else if (log !== null && indexes.has(log)) {
+      const first = logs[indexes.get(log) as number] as SurveyedLog;
+      findings.add("CONFLICT", label(file), null, `it claims to be the log in ${label(first.file)}`);
+    }
+    if (log !== null && !indexes.has(log)) indexes.set(log, logs.length);
     logs.push(each);
   }
   return { scope, survey, logs, indexes, label };
+}
+
+/** True for a compressed form that the plain log makes needless: while `gzip` runs, and where it was interrupted, it is not whole. */
+async function isCopy(
+  folder: string,
+  plain: string,
+  compressed: string,
+  label: (file: string) => string,
+  findings: Findings,
+): Promise<boolean> {
+  const forms = await compareForms(join(folder, plain), join(folder, compressed));
+  const name = label(plain);
+  if (forms === "other") findings.add("CONFLICT", label(compressed), null, `it does not hold the lines of ${name}`);
+  else {
+    const held = forms === "same" ? `it holds the lines of ${name}` : `it is no whole gzip file, ${name} is there`;
+    findings.add("COPY", label(compressed), null, held);
+  }
+  return forms !== "other";
 }

@@ -9,8 +9,10 @@ import { MAX_LINE_BYTES } from "../../records/envelope.ts";
 import type { LogRecord } from "../../records/record.ts";
 import { MAX_RECOVERIES } from "../../records/recovery.ts";
 import type { SegmentOpen } from "../../records/segment-open.ts";
+import { DamagedGzip } from "../lines/gunzipped.ts";
 import { parseLine } from "../lines/parse-line.ts";
 import { linesOf, openRegular } from "../lines/read-lines.ts";
+import { beginningOf } from "./beginning-of.ts";
 
 /** What a later log found of this one. */
 export interface Claim {
@@ -156,8 +158,9 @@ async function firstCompressed(path: string): Promise<readonly Buffer[]> {
     for await (const { bytes, overlong } of linesOf(path)) {
       if (overlong || lines.push(Buffer.from(bytes)) >= neededOf(lines)) break;
     }
-  } catch {
-    // What cannot be read is told when all of it is.
+  } catch (error) {
+    // What is damaged is told when all of it is read; which log it was, its beginning says.
+    if (error instanceof DamagedGzip) return splitLines(beginningOf(path)).slice(0, MAX_FIRST_LINES);
   }
   return lines;
 }

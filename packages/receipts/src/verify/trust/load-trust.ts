@@ -1,14 +1,16 @@
 /** Reads what `trust` names: a verifier key, a file with one, or a policy file. */
 
-import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ToolspanError } from "@toolspan/core";
 import { parseKeyLog } from "../../keys/key-log.ts";
 import { parseVerifierKey, type VerifierKey } from "../../keys/verifier-key.ts";
+import { readSmallFile } from "../../log/read-small-file.ts";
 import { isObject, time } from "../../records/field.ts";
 import type { Checks } from "../checks.ts";
 import { Trust, type TrustParts } from "./trust.ts";
 
+/** A key log grows by a few hundred bytes with each change of keys. */
+const MAX_BYTES = 16 * 1024 * 1024;
 const FIELDS: ReadonlySet<string> = new Set(["keys", "rotation", "revoked"]);
 
 /**
@@ -66,8 +68,9 @@ function keyOf(text: unknown): VerifierKey {
 
 function read(path: string, expected: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readSmallFile(path, MAX_BYTES, { followLink: true }).bytes.toString("utf8");
   } catch (error) {
+    if (ToolspanError.is(error, "TOOLSPAN_RECEIPT_STORE")) throw invalid(expected, error.details.received);
     throw invalid(expected, String((error as NodeJS.ErrnoException).code ?? "an error"));
   }
 }
