@@ -222,6 +222,27 @@ test("of a request of metrics no more is lost than was sent, whatever the collec
   expect(lost("metrics rejected") - before).toBe(1);
 });
 
+test.each([true, false])(
+  "what is lost is measured by startTelemetry's own provider, register: %j",
+  async (register) => {
+    const receiver = await receiving(({ path }) => (path === "/v1/traces" ? { status: 400 } : undefined));
+    telemetry = startTelemetry({
+      serviceName: "s",
+      otlp: { endpoint: receiver.endpoint },
+      register,
+      signals: false,
+      environment: {},
+    });
+    const { tracerProvider, meterProvider } = telemetry;
+    const own = createDispatcher([withTelemetry({ sink: "otel", tracerProvider, meterProvider, env: {} })]);
+    await own({ toolName: "t" }, () => 1);
+    await telemetry.forceFlush();
+    await telemetry.forceFlush();
+    const measured = receiver.requests.filter(({ path }) => path === "/v1/metrics").map(({ body }) => body.toString());
+    expect(measured.join()).toContain('"name":"toolspan.telemetry.lost"');
+  },
+);
+
 test("a shutdown during a long pause tries once more at once", async () => {
   let away = true;
   const receiver = await receiving(() => (away ? { status: 503 } : undefined));

@@ -15,6 +15,7 @@ import type {
 import { zeroCalls } from "../metrics/dispatch-metrics.ts";
 import { type Instruments, instrumentsOf } from "../metrics/instruments.ts";
 import { LateMeter } from "../metrics/late-meter.ts";
+import { countLossesIn } from "../sinks/loss.ts";
 import { SinkGroup } from "../sinks/sink-group.ts";
 import { clockOf } from "../spans/async-context.ts";
 import { DispatchObservation } from "../spans/dispatch-observation.ts";
@@ -37,6 +38,7 @@ export class TelemetryObserver implements Observer {
     this.#sinks = new SinkGroup([...setup.tracing.sinks, ...setup.records], setup.flushTimeoutMs);
     if (setup.hasher !== undefined) this.hasher = setup.hasher;
     if (setup.root.hashArgs) this.defaultHasher = setup.hasher ?? plainHasher();
+    if (setup.meterProvider !== undefined) countLossesIn(setup.meterProvider);
     this.meter = new LateMeter(setup.meterProvider);
     // A collection before the first call shall find the known tools.
     if (setup.tools.length > 0) this.#instruments();

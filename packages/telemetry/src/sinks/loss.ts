@@ -1,6 +1,6 @@
 /** What telemetry lost: said once per reason, counted in `toolspan.telemetry.lost`, never a failure of a call. */
 
-import type { MeterProvider } from "@opentelemetry/api";
+import { type MeterProvider, metrics } from "@opentelemetry/api";
 import { diagnostics } from "@toolspan/core";
 import { instrumentsOf } from "../metrics/instruments.ts";
 import { METRIC_LOST } from "../names.ts";
@@ -18,18 +18,29 @@ export interface Loss {
   readonly message: string;
   /** How many items. Default 1. */
   readonly count?: number;
-  readonly meterProvider?: MeterProvider | undefined;
 }
 
 const totals = new Map<string, number>();
+/** A provider that its program has let go of measures nothing more. */
+let given: readonly WeakRef<MeterProvider>[] = [];
 
 /** Counts a loss, and says it the first time. Never throws. */
-export function reportLoss({ signal, reason, source, message, count = 1, meterProvider }: Loss): void {
+export function reportLoss({ signal, reason, source, message, count = 1 }: Loss): void {
   if (count <= 0) return;
   const key = `${signal} ${reason}`;
   totals.set(key, (totals.get(key) ?? 0) + count);
   diagnostics.report(source, reason, message);
-  instrumentsOf(meterProvider)?.add(METRIC_LOST, count, { signal, reason });
+  for (const provider of new Set([metrics.getMeterProvider(), ...givenProviders()]))
+    instrumentsOf(provider)?.add(METRIC_LOST, count, { signal, reason });
+}
+
+/** Has losses counted in a provider too that is not registered: they are those of the whole process. */
+export function countLossesIn(provider: MeterProvider): void {
+  given = [...new Set([...givenProviders(), provider])].map((each) => new WeakRef(each));
+}
+
+function givenProviders(): readonly MeterProvider[] {
+  return given.flatMap((reference) => reference.deref() ?? []);
 }
 
 /** Items lost in this process so far, by `<signal> <reason>`. */

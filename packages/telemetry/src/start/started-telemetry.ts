@@ -9,7 +9,7 @@ import { createOtlpMetricExporter, createOtlpSink } from "../otlp/otlp-parts.ts"
 import type { OtlpSink } from "../otlp/otlp-sink.ts";
 import { ATTR_TELEMETRY_DISTRO_NAME, ATTR_TELEMETRY_DISTRO_VERSION } from "../semconv.ts";
 import { type JsonlSink, jsonlSink } from "../sinks/jsonl-sink.ts";
-import { telemetryLost } from "../sinks/loss.ts";
+import { countLossesIn, telemetryLost } from "../sinks/loss.ts";
 import { endSink, flushSink } from "../sinks/sink-group.ts";
 import type { SpanSink } from "../spans/readable-span.ts";
 import { spanLimits } from "../spans/span-limits.ts";
@@ -73,6 +73,7 @@ export class StartedTelemetry implements Telemetry {
       ),
     });
     this.meterProvider = this.#metrics ?? metrics.getMeterProvider();
+    if (this.#metrics !== undefined) countLossesIn(this.#metrics);
     const { registered, undo } =
       (options.register ?? true) ? register(this.tracerProvider, this.#metrics) : NOT_REGISTERED;
     this.registered = registered;
