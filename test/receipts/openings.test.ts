@@ -51,6 +51,19 @@ function listening(): readonly string[] {
   return said;
 }
 
+test("the text of arguments that could not be parsed is not kept where keys are redacted, and their hash stays", async () => {
+  const rawArgs = '{"password":"hunter2"';
+  const kept = async (redact: readonly string[]): Promise<OpeningLine | undefined> => {
+    const { root, dispatch, close } = recording({ hash: "commit-sha256", openings: "text", redact });
+    await dispatch({ toolName: "login", toolArgs: undefined, rawArgs }, () => "never");
+    await close();
+    expect(receiptsIn(root)[0]?.args_hash).toMatch(/^commit-sha256:/);
+    return openingsIn(root).find(({ field }) => field === "args_hash");
+  };
+  expect((await kept([]))?.text).toBe(rawArgs);
+  expect(await kept(["password"])).toMatchObject({ text: null, salt: expect.stringMatching(/^[0-9a-f]{64}$/) });
+});
+
 describe("in every mode", () => {
   test.each<[string, NonNullable<AuditLogOptions["hash"]>]>([
     ["sha256", "sha256"],

@@ -77,7 +77,7 @@ export class OpeningStore {
       field,
       hash: digest.hash,
       salt,
-      text: this.#options.keepText ? text : null,
+      text: this.#options.keepText && !holdsWhatIsRedacted(dispatch, field) ? text : null,
     });
     const durable = this.#append(pseudonym, line);
     this.#kept.set(digest, durable);
@@ -133,6 +133,12 @@ export class OpeningStore {
     }
     if (size === 0) syncFolder(folder.path);
   }
+}
+
+/** True for arguments that could not be parsed, where keys are redacted: their text may hold them, and nobody can take them out of it. */
+function holdsWhatIsRedacted({ call, hasher }: DispatchScope, field: OpenedField): boolean {
+  if (hasher === null || hasher === undefined || hasher.redact.length === 0) return false;
+  return field === "args_hash" && call.toolArgs === undefined && call.rawArgs !== undefined;
 }
 
 /** True when somebody's last line was not written to its end. */
