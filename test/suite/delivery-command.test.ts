@@ -66,12 +66,15 @@ describe("toolspan export", () => {
     expect(endpoint.requests[0]?.headers["x-key"]).toBe("a b");
   });
 
-  test("exits 1 when something was refused, and --dead-letters sends it again", async () => {
+  test("exits 1 for as long as something lies there that was refused, and --dead-letters sends it again", async () => {
     const root = await stateFolder(2);
     const refusing = await logsEndpoint(() => ({ status: 403 }));
     const refused = await toolspan(["export", root, "--endpoint", refusing.url]);
     expect(refused.code).toBe(1);
     expect(refused.stdout).toContain("5 records refused and parked\n5 records in the dead-letter file");
+    const later = await toolspan(["export", root, "--endpoint", refusing.url]);
+    expect(later.code).toBe(1);
+    expect(later.stdout).toContain("0 lines and 0 heads delivered");
     await refusing.close();
     const back = await logsEndpoint(undefined, refusing.port);
     const again = await toolspan(["export", root, "--endpoint", back.url, "--dead-letters"]);

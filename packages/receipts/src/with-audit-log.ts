@@ -65,7 +65,7 @@ export type AuditLog = RecorderCaller & {
   /**
    * Makes every receipt so far durable, under a head, waits for functions that still run, and delivers.
    *
-   * @returns What the endpoint has not answered for by then, zeros for nothing; null without one. It stays in the logs.
+   * @returns What the endpoint has not answered for by then, and what it has refused; zeros for nothing; null without one. It stays in the logs.
    */
   flush(): Promise<Undelivered | null>;
   /** Flushes, closes all logs, and ends delivery; returns the same. A later receipt opens a new log. */

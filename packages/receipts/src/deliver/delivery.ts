@@ -125,7 +125,7 @@ export class Delivery {
 
   /** What the endpoint has not answered for, by the cursors on disk; whoever moves them. */
   waiting(): Promise<Waiting> {
-    return new Spool(this.#root, this.folder).waiting();
+    return new Spool(this.#root, this.folder, this.#spool.unreadable).waiting();
   }
 
   async #delivered(items: readonly Item[]): Promise<void> {

@@ -13,6 +13,8 @@ export class FollowedLog {
   headBytes = 0;
   /** True after trouble with this log, until the next look. */
   skipped = false;
+  /** Set for a compressed log that could not be unpacked: its size then. */
+  damagedAt: number | null = null;
   isUnpacked = false;
   /** Sizes at which there was nothing more to read: a line without an end is none. */
   #dry: string | null = null;

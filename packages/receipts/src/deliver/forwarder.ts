@@ -1,6 +1,7 @@
 /** The forwarder of a running program: delivers in the background what its logs hold, and never fails a call. */
 
 import { diagnostics, type Meter, noopMeter } from "@toolspan/core";
+import { countDeadLetters } from "./dead-letters.ts";
 import { Delivery } from "./delivery.ts";
 import type { DeliveryEndpoint } from "./delivery-endpoint.ts";
 import { pause } from "./pause.ts";
@@ -23,6 +24,8 @@ const LOOK_MS = 100;
 export interface Undelivered extends Waiting {
   /** Name of the endpoint's folder under `<state root>/delivery/`. */
   readonly endpoint: string;
+  /** Records in the endpoint's dead-letter file: it has refused them for good. They are sent again by `toolspan export --dead-letters` alone. */
+  readonly deadLetters: number;
 }
 
 export class Forwarder {
@@ -78,24 +81,31 @@ export class Forwarder {
    */
   async flush(timeoutMs: number): Promise<Undelivered> {
     await this.#passed(timeoutMs);
-    const left = { endpoint: this.#endpoint.id, ...(await this.#delivery.waiting()) };
+    const deadLetters = await countDeadLetters(this.#delivery.folder);
+    const left = { endpoint: this.#endpoint.id, ...(await this.#delivery.waiting()), deadLetters };
     if (left.lines + left.heads > 0) {
       const message = `${left.endpoint}: ${left.lines} lines and ${left.heads} heads were not delivered in time; they stay in the logs`;
       diagnostics.report(SOURCE, "undelivered", message);
+    }
+    if (deadLetters > 0) {
+      const message = `${left.endpoint}: ${deadLetters} records were refused for good and lie in its dead-letter file; toolspan export --dead-letters sends them again`;
+      diagnostics.report(SOURCE, "dead_letters", message);
     }
     return left;
   }
 
   /** As `flush`, then ends. `wake` begins anew. */
   async close(timeoutMs: number): Promise<Undelivered> {
-    const left = await this.flush(timeoutMs);
-    // They are read once more, while the lock that knows what is left is ours.
-    this.#forgetGauges();
-    this.#forgetGauges = () => {};
-    this.#stop?.abort();
-    this.#stop = null;
-    await this.#ended;
-    return left;
+    try {
+      return await this.flush(timeoutMs);
+    } finally {
+      // They are read once more, while the lock that knows what is left is ours.
+      this.#forgetGauges();
+      this.#forgetGauges = () => {};
+      this.#stop?.abort();
+      this.#stop = null;
+      await this.#ended;
+    }
   }
 
   #start(): void {

@@ -7,12 +7,11 @@ import { isCompressed, isLogName, plainName } from "../log/file-name.ts";
 import { headFiles } from "../log/head-files.ts";
 import { syncFolder } from "../log/private-file.ts";
 import { RECEIPTS_FOLDER } from "../log/receipt-folder.ts";
-import { linesOf } from "../verify/lines/read-lines.ts";
 import { FollowedLog } from "./followed-log.ts";
 import { type Fed, type Item, LogFeed } from "./log-feed.ts";
 import { identityOf, keyOf, logIn } from "./log-identity.ts";
 import { type Position, readPosition, START } from "./position.ts";
-import { unpackedPath, unzip, unzippedSize } from "./unzipped-log.ts";
+import { firstZippedLine, unpackedPath, unzip, unzippedSize, zippedContent } from "./unzipped-log.ts";
 
 const SOURCE = "receipts.delivery";
 
@@ -32,15 +31,25 @@ export class Spool {
   /** By file name. */
   #logs = new Map<string, FollowedLog>();
   /** Names of logs that cannot be read. */
-  readonly #unreadable = new Set<string>();
+  readonly #unreadable: Set<string>;
+  /** Those of them that were handed in. */
+  readonly #stopped: ReadonlySet<string>;
 
   /**
    * @param root State root.
    * @param cursors The endpoint's folder.
+   * @param unreadable Logs that somebody was stopped at before, by file name.
    */
-  constructor(root: string, cursors: string) {
+  constructor(root: string, cursors: string, unreadable: ReadonlySet<string> = new Set()) {
     this.#receipts = join(root, RECEIPTS_FOLDER);
     this.#cursors = cursors;
+    this.#stopped = new Set(unreadable);
+    this.#unreadable = new Set(unreadable);
+  }
+
+  /** Logs that cannot be read any further, by file name; each is one until it was read again, or is gone. */
+  get unreadable(): ReadonlySet<string> {
+    return this.#unreadable;
   }
 
   /** Looks at the folder: which logs there are, and how long they are now. Compressed ones are left to `lookAtZipped`. */
@@ -48,7 +57,7 @@ export class Spool {
     const found = new Map<string, FollowedLog>();
     const files = this.#files();
     const claimed = new Set(files.flatMap((file) => this.#logs.get(file)?.feed.key ?? []));
-    this.#unreadable.clear();
+    for (const file of this.#unreadable) if (!files.includes(file)) this.#unreadable.delete(file);
     let fresh = false;
     for (const file of files) {
       const stats = statSync(join(this.#receipts, file), { throwIfNoEntry: false });
@@ -60,7 +69,7 @@ export class Spool {
       fresh ||= followed !== known;
       if (followed.unpacked === null) followed.bytes = stats.size;
       followed.headBytes = this.#headBytes(followed.feed);
-      followed.skipped = false;
+      followed.skipped = followed.damagedAt === stats.size;
       claimed.add(followed.feed.key);
       found.set(file, followed);
     }
@@ -86,23 +95,23 @@ export class Spool {
   async #followZipped(file: string, claimed: Set<string>): Promise<void> {
     const path = join(this.#receipts, file);
     const { ino } = statSync(path);
-    for await (const { bytes } of linesOf(path)) {
-      const identity = keyOf(logIn(bytes), file, claimed);
-      const unpacked = unpackedPath(this.#cursors, identity.key);
-      const feed = new LogFeed(this.#receipts, file, identity, this.#positionOf(identity.key, file), unpacked);
-      const followed = new FollowedLog(feed, ino, unpacked);
-      followed.bytes = unzippedSize(path);
-      followed.headBytes = this.#headBytes(feed);
-      claimed.add(identity.key);
-      this.#logs.set(file, followed);
-      return;
-    }
+    const line = await firstZippedLine(path);
+    if (line === null) return;
+    const identity = keyOf(logIn(line), file, claimed);
+    const unpacked = unpackedPath(this.#cursors, identity.key);
+    const feed = new LogFeed(this.#receipts, file, identity, this.#positionOf(identity.key, file), unpacked);
+    const followed = new FollowedLog(feed, ino, unpacked);
+    followed.bytes = unzippedSize(path);
+    followed.headBytes = this.#headBytes(feed);
+    claimed.add(identity.key);
+    this.#logs.set(file, followed);
+    if (!this.#stopped.has(file)) this.#unreadable.delete(file);
   }
 
   /** Bytes that waited when the folder was last looked at, less what was delivered since. */
   get bytes(): number {
     let bytes = 0;
-    for (const log of this.#logs.values()) if (log.hasMore) bytes += log.waitingBytes;
+    for (const [file, log] of this.#logs) if (log.hasMore && !this.#unreadable.has(file)) bytes += log.waitingBytes;
     return bytes;
   }
 
@@ -111,27 +120,36 @@ export class Spool {
     this.look();
     await this.lookAtZipped();
     const sum = { logs: 0, lines: 0, heads: 0, bytes: 0 };
-    for (const { feed, bytes, unpacked, waitingBytes } of this.#logs.values()) {
-      const lines = unpacked === null ? feed.waitingLines() : await this.#waitingZipped(feed, bytes);
+    for (const log of this.#logs.values()) {
+      const { feed } = log;
+      const lines = log.unpacked === null ? feed.waitingLines() : await this.#waitingZipped(log);
       const heads = feed.waitingHeads();
       if (lines + heads === 0) continue;
       sum.logs++;
       sum.lines += lines;
       sum.heads += heads;
-      sum.bytes += waitingBytes;
+      sum.bytes += log.waitingBytes;
     }
     return { ...sum, unreadable: this.#unreadable.size };
   }
 
-  async #waitingZipped({ file, position }: LogFeed, bytes: number): Promise<number> {
-    if (position.offset === bytes) return 0;
-    let lines = 0;
-    try {
-      for await (const _ of linesOf(join(this.#receipts, file))) lines++;
-    } catch (error) {
-      this.#tellUnreadable(file, error);
+  /** Of one that is damaged nothing is counted: what its end says of its length means nothing. */
+  async #waitingZipped(log: FollowedLog): Promise<number> {
+    const { file, position } = log.feed;
+    if (position.offset === log.bytes) return 0;
+    if (this.#stopped.has(file)) {
+      log.bytes = position.offset;
+      return 0;
     }
-    return Math.max(0, lines - position.lines);
+    try {
+      const { lines, bytes } = await zippedContent(join(this.#receipts, file));
+      log.bytes = bytes;
+      return Math.max(0, lines - position.lines);
+    } catch (error) {
+      log.bytes = position.offset;
+      this.#tellUnreadable(file, error);
+      return 0;
+    }
   }
 
   /** The next items, oldest log first, at most `room` bytes of them, but one; none once all logs have been read as far as they went. */
@@ -157,13 +175,19 @@ export class Spool {
   async #read(log: FollowedLog, room: number, alone: boolean): Promise<Fed | null> {
     const { feed, unpacked } = log;
     try {
-      if (unpacked !== null && !log.isUnpacked) await unzip(join(this.#receipts, feed.file), unpacked);
+      if (unpacked !== null && !log.isUnpacked) log.bytes = await unzip(join(this.#receipts, feed.file), unpacked);
       log.isUnpacked = true;
-      return await feed.next(room, log.bytes, alone, () => {
+      const fed = await feed.next(room, log.bytes, alone, () => {
         const message = `${feed.file}: the cursor does not fit the log; it is delivered again from its first line`;
         diagnostics.report(SOURCE, "cursor_rebuilt", message);
       });
+      this.#unreadable.delete(feed.file);
+      return fed;
     } catch (error) {
+      // What cannot be unpacked is not unpacked again before it has changed: that takes time and room.
+      if (!log.isUnpacked && unpacked !== null) {
+        log.damagedAt = statSync(join(this.#receipts, feed.file), { throwIfNoEntry: false })?.size ?? null;
+      }
       this.#tellUnreadable(feed.file, error);
       return null;
     }
@@ -174,6 +198,7 @@ export class Spool {
     try {
       const log = identityOf(join(this.#receipts, file));
       if (log === null) return null;
+      if (!this.#stopped.has(file)) this.#unreadable.delete(file);
       const identity = keyOf(log, file, claimed);
       const feed = new LogFeed(this.#receipts, file, identity, this.#positionOf(identity.key, file));
       return new FollowedLog(feed, inode);

@@ -77,7 +77,7 @@ export async function zippedContent(path: string): Promise<{ readonly lines: num
   let bytes = 0;
   for await (const chunk of contentOf(path)) {
     bytes += chunk.length;
-    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) lines++;
+    for (let at = 0; at < chunk.length; at++) if (chunk[at] === NEWLINE) lines++;
   }
   return { lines, bytes };
 }

@@ -29,7 +29,7 @@ const END_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /**
  * Delivers the receipts of a state folder.
  *
- * @returns 0 when the endpoint has everything, 1 when it refused something, which is parked then, 2 when something is left or somebody else delivers.
+ * @returns 0 when the endpoint has everything, 1 when it refused something, now or before, which lies in the dead-letter file, 2 when something is left or cannot be read, or somebody else delivers.
  * @throws CommandError where there is no such folder or a header is none.
  */
 export async function exportCommand(
@@ -68,9 +68,10 @@ function receiptOptions(options: ExportCommandOptions): ExportOptions {
   };
 }
 
-function exitCodeOf({ parked, left, heldBy }: ExportReport): ExitCode {
-  if (parked > 0) return EXIT.failed;
-  return heldBy !== null || left.lines + left.heads + left.unreadable > 0 ? EXIT.unknown : EXIT.ok;
+function exitCodeOf({ deadLetters, left, heldBy }: ExportReport): ExitCode {
+  if (heldBy !== null) return EXIT.unknown;
+  if (deadLetters > 0) return EXIT.failed;
+  return left.lines + left.heads + left.unreadable > 0 ? EXIT.unknown : EXIT.ok;
 }
 
 function reportLines({
