@@ -67,11 +67,13 @@ describe("a log that is past its time", () => {
     const root = temporaryFolder();
     for (let i = 0; i < 3; i++) await closedLog(2, { stateDir: root });
     const receipts = join(root, "receipts");
-    await after(30);
+    await after(200);
+    const began = performance.now();
     const { dispatch, close } = recording({ stateDir: root });
     await dispatch({ toolName: "work", toolArgs: {}, turn: { iteration: 1, sessionId: "session" } }, () => 1);
     await close();
-    const report = await pruneReceipts({ stateDir: root, olderThan: "25ms" });
+    const olderThan = `${Math.ceil(performance.now() - began) + 100}ms`; // between the two, however long this took
+    const report = await pruneReceipts({ stateDir: root, olderThan });
     expect(report.pruned.map(({ file }) => file)).toEqual(["session.2.jsonl", "session.3.jsonl", "session.jsonl"]);
     expect(report.kept).toEqual([{ file: "session.4.jsonl", reason: "not_expired", endpoint: null }]);
     expect(await verifyLog(root)).toMatchObject({ exitCode: 0, findings: [] });
