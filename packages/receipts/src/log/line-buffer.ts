@@ -29,7 +29,9 @@ export class LineBuffer {
     const end = start + bytes.write(line, start);
     const before = bytes[start - 1] as number;
     bytes[start - 1] = LEAF_PREFIX;
-    const leaf = hash("sha256", bytes.subarray(start - 1, end), "hex");
+    // A plain view costs less than `subarray`, which makes a Buffer.
+    const hashed = new Uint8Array(bytes.buffer, bytes.byteOffset + start - 1, end - start + 1);
+    const leaf = hash("sha256", hashed, "hex");
     bytes[start - 1] = before;
     bytes[end] = NEWLINE;
     this.#end = end + 1;

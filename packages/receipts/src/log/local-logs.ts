@@ -7,16 +7,17 @@ import type { Signer } from "../keys/signer.ts";
 import type { Previous } from "../records/segment-open.ts";
 import { settleAll } from "../settle-all.ts";
 import { AbandonedLogs } from "./abandoned-logs.ts";
+import { ClosingLogs } from "./closing-logs.ts";
 import { PROCESS_STEM, stemOf } from "./file-name.ts";
 import { writeOpening } from "./opening-lines.ts";
+import type { Orphan } from "./pending-receipts.ts";
 import { type CreatedLog, RECEIPTS_FOLDER, type ReceiptFolder } from "./receipt-folder.ts";
+import type { ReceiptNews } from "./receipt-news.ts";
 import type { SegmentLimits } from "./segment-limits.ts";
-import { type Orphan, type ReceiptNews, SegmentWriter } from "./segment-writer.ts";
+import { SegmentWriter } from "./segment-writer.ts";
 import { movedLine } from "./written-receipt.ts";
 
 const MAX_OPEN = 256;
-/** More than this many logs closing at a time would hold too many descriptors; then one is closed at once. */
-const MAX_CLOSING = 32;
 
 export interface OpenSegment {
   readonly writer: SegmentWriter;
@@ -39,7 +40,8 @@ export class LocalLogs {
   readonly #news: ReceiptNews;
   /** Least recently used first. */
   readonly #open = new Map<string | null, OpenSegment>();
-  readonly #closing = new Set<Promise<void>>();
+  /** `flush` and `close` wait for them. */
+  readonly #closing = new ClosingLogs();
   readonly #abandoned: AbandonedLogs;
   /** How often receipts of a failed log came to another one. */
   #adoptions = 0;
@@ -75,7 +77,9 @@ export class LocalLogs {
   }
 
   async flush(): Promise<void> {
-    await this.#withAdopted(() => settleAll([...this.#living().map((writer) => writer.flush()), ...this.#closing]));
+    await this.#withAdopted(() =>
+      settleAll([...this.#living().map((writer) => writer.flush()), ...this.#closing.pending]),
+    );
   }
 
   /** Closes every log. A receipt that comes later opens a new one. */
@@ -83,7 +87,7 @@ export class LocalLogs {
     await this.#withAdopted(() => {
       const writers = this.#living();
       this.#open.clear();
-      return settleAll([...writers.map((writer) => writer.close("end")), ...this.#closing]);
+      return settleAll([...writers.map((writer) => writer.close("end")), ...this.#closing.pending]);
     });
   }
 
@@ -112,21 +116,7 @@ export class LocalLogs {
     if (oldest === undefined) return;
     const [key, { writer }] = oldest;
     this.#open.delete(key);
-    if (writer.failed) return;
-    if (this.#closing.size >= MAX_CLOSING && writer.idle) {
-      writer.closeNow("evicted");
-      return;
-    }
-    this.#track(writer.close("evicted"));
-  }
-
-  /** Lets a log end in the background; `flush` and `close` wait for it. */
-  #track(ending: Promise<void>): void {
-    const closing = ending.catch(() => {
-      // The log has failed, and that was told.
-    });
-    this.#closing.add(closing);
-    void closing.then(() => this.#closing.delete(closing));
+    this.#closing.evict(writer);
   }
 
   /** A log that nobody writes to right now has its size or age. A session's need not go on before its next call. */
@@ -135,7 +125,7 @@ export class LocalLogs {
     if (writer?.log !== log) return;
     if (idle && this.#options.scope === "session") {
       this.#open.delete(key);
-      this.#track(writer.close("rotated"));
+      this.#closing.track(writer.close("rotated"));
     } else this.#rotate(key, writer);
   }
 
@@ -204,7 +194,7 @@ export class LocalLogs {
     const { file } = former;
     try {
       const { claim, finished } = former.retire(next);
-      this.#track(finished);
+      this.#closing.track(finished);
       return { file, log: claim.log, lines: claim.size, root: claim.root, state: "closed" };
     } catch {
       return file; // it has failed, and that was told

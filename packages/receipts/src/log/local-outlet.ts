@@ -8,7 +8,8 @@ import { Cut, hashOf, type ReceiptDraft, spanIdOf, toReceipt, traceIdOf } from "
 import { ToolHashes } from "../tool-hashes.ts";
 import { LocalLogs, type LocalLogsOptions, type OpenSegment } from "./local-logs.ts";
 import { ReceiptFolder } from "./receipt-folder.ts";
-import type { ReceiptNews, Unchained } from "./segment-writer.ts";
+import type { ReceiptNews } from "./receipt-news.ts";
+import type { Unchained } from "./record-line.ts";
 import { stateRoot } from "./state-root.ts";
 import { timeText } from "./wall-time.ts";
 import { nowText } from "./writer-identity.ts";

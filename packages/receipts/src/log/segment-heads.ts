@@ -22,7 +22,7 @@ export class SegmentHeads {
   /** Leaf hashes that the tree does not have yet, in order. */
   #leaves: string[] = [];
   /** Places of receipts that no signed head covers; kept where there is a signer. */
-  #unsealed: number[] = [];
+  #receipts: number[] = [];
   #cutting: Promise<void> | undefined;
 
   constructor(options: SegmentHeadsOptions) {
@@ -30,9 +30,9 @@ export class SegmentHeads {
     this.#writer = new HeadWriter(options.folder, options.log, options.signer);
   }
 
-  /** Lines that the last head covers. */
-  get size(): number {
-    return this.#writer.size;
+  /** Lines beyond the last head. */
+  get unsealed(): number {
+    return this.#tree.size + this.#leaves.length - this.#writer.size;
   }
 
   get isCutting(): boolean {
@@ -45,7 +45,7 @@ export class SegmentHeads {
 
   /** Says that line `seq` is a receipt. */
   addReceipt(seq: number): void {
-    if (this.#options.signer !== null) this.#unsealed.push(seq);
+    if (this.#options.signer !== null) this.#receipts.push(seq);
   }
 
   /** The head that can be put over the durable lines now. */
@@ -59,7 +59,7 @@ export class SegmentHeads {
   async cut(): Promise<void> {
     while (this.#cutting !== undefined) await this.#cutting;
     const head = this.claim();
-    if (this.size >= head.size) return;
+    if (this.#writer.size >= head.size) return;
     this.#cutting = this.#writer.write(head);
     try {
       await this.#cutting;
@@ -72,13 +72,13 @@ export class SegmentHeads {
   /** As `cut`, before it returns, where the signer answers at once; else nothing. */
   cutAtOnce(): void {
     const head = this.claim();
-    if (this.size < head.size && this.#writer.writeAtOnce(head)) this.#nowSealed();
+    if (this.#writer.size < head.size && this.#writer.writeAtOnce(head)) this.#nowSealed();
   }
 
   /** As `cut`, before it returns; unsigned where the signer cannot sign at once. */
   cutNow(): void {
     const head = this.claim();
-    if (this.size < head.size) this.#writer.writeNow(head);
+    if (this.#writer.size < head.size) this.#writer.writeNow(head);
     this.#nowSealed();
   }
 
@@ -87,10 +87,10 @@ export class SegmentHeads {
   }
 
   #nowSealed(): void {
-    const first = this.#unsealed.findIndex((seq) => seq >= this.#writer.sealed);
-    const receipts = first === -1 ? this.#unsealed.length : first;
+    const first = this.#receipts.findIndex((seq) => seq >= this.#writer.sealed);
+    const receipts = first === -1 ? this.#receipts.length : first;
     if (receipts === 0) return;
-    this.#unsealed = this.#unsealed.slice(receipts);
+    this.#receipts = this.#receipts.slice(receipts);
     this.#options.sealed(receipts);
   }
 }
