@@ -17,13 +17,27 @@ export function sha256Hex(bytes: Uint8Array): string {
   return oneShot("sha256", bytes, "hex");
 }
 
+const HEX_LENGTH = 64;
 const nodeInput = Buffer.alloc(65, 1);
 
-/** Hash of an inner node over its two children. All hashes are lower-case hex: to and from it is the cheapest way here. */
+/**
+ * Hash of an inner node over its two children.
+ *
+ * @param left Lower-case hex, or one character a byte as this returns; so is `right`.
+ * @returns 32 characters, one a byte: most inner nodes are only hashed again, and hex costs twice as much to and fro.
+ */
 function nodeHash(left: string, right: string): string {
-  nodeInput.write(left, 1, "hex");
-  nodeInput.write(right, 33, "hex");
-  return oneShot("sha256", nodeInput, "hex");
+  putHash(left, 1);
+  putHash(right, 33);
+  return oneShot("sha256", nodeInput, "binary");
+}
+
+function putHash(hash: string, offset: number): void {
+  nodeInput.write(hash, offset, hash.length === HEX_LENGTH ? "hex" : "binary");
+}
+
+function toHex(hash: string): string {
+  return hash.length === HEX_LENGTH ? hash : Buffer.from(hash, "binary").toString("hex");
 }
 
 /** The tree over the leaves so far, kept as the roots of its full subtrees: one hash a leaf, log2(n) hashes of memory. */
@@ -51,7 +65,7 @@ export class MerkleTree {
     let node = this.#peaks.at(-1);
     if (node === undefined) return EMPTY_ROOT;
     for (let i = this.#peaks.length - 2; i >= 0; i--) node = nodeHash(this.#peaks[i] as string, node);
-    return node;
+    return toHex(node);
   }
 
   /** The same tree, to go on with apart. */
@@ -106,7 +120,7 @@ export function isIncluded(index: number, size: number, leaf: string, proof: rea
     at = Math.floor(at / 2);
     last = Math.floor(last / 2);
   }
-  return last === 0 && node === root;
+  return last === 0 && toHex(node) === root;
 }
 
 /**
@@ -149,7 +163,7 @@ export function isConsistent(
     at = Math.floor(at / 2);
     last = Math.floor(last / 2);
   }
-  return last === 0 && node1 === root1 && node2 === root2;
+  return last === 0 && toHex(node1) === root1 && toHex(node2) === root2;
 }
 
 function isHash(text: string): boolean {
