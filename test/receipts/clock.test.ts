@@ -71,6 +71,17 @@ describe("a wall clock that is set", () => {
     expect(jumpsIn(recorded)).toHaveLength(1);
   });
 
+  test("before a log is closed is said before its last line", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const recorded = recording();
+    await recorded.call();
+    setWall(Date.now() + DAY / 12);
+    await recorded.close();
+    const records = everyRecord(recorded.receipts);
+    expect(records.map(({ record }) => record)).toEqual(["segment_open", "receipt", "heartbeat", "segment_close"]);
+    expect(await verifyLog(recorded.root)).toMatchObject({ exitCode: 0, findings: [] });
+  });
+
   test("during silence is said by the next heartbeat", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
     const recorded = recording({ heartbeatMs: 60_000 });

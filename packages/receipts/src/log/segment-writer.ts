@@ -176,6 +176,7 @@ export class SegmentWriter implements OpenLog {
   }
 
   #end(reason: SegmentClose["reason"], next: SegmentClose["next"]): void {
+    this.mindTime();
     this.add({ record: "segment_close", reason, next });
     this.#ended = true;
     this.#stopTimers();
