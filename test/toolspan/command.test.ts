@@ -1,4 +1,5 @@
 // The command as a user meets it: help with examples, one-line errors, exit codes.
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,8 @@ import { toolspan } from "../suite/command.ts";
 import { build } from "../support/workspace.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "toolspan-command-"));
+const PIPE = join(folder, "pipe");
+beforeAll(() => void spawnSync("mkfifo", [PIPE]));
 beforeAll(build);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -43,6 +46,9 @@ describe("wrong usage ends with 64 and one line on standard error", () => {
     ["an option without its value", ["demo", "--out"], /^toolspan: option '--out <dir>' argument missing/],
     ["a missing argument", ["verify"], /^toolspan: verify: a path or --proof <file>/],
     ["a path and a proof", ["verify", ".", "--proof", "x"], /^toolspan: verify: a path or --proof <file>/],
+    ["a folder in place of a proof", ["verify", "--proof", "."], /^toolspan: \.: no regular file/],
+    ["an endless device in place of a proof", ["verify", "--proof", "/dev/zero"], /^toolspan: \/dev\/zero: no regular/],
+    ["a pipe in place of a proof", ["verify", "--proof", PIPE], /^toolspan: .*pipe: no regular file/],
     ["a key that is none", ["verify", ".", "--trust", "a+0+b"], /^toolspan: verifyLog: trust must be/],
     ["no file for a key", ["keys", "show"], /^toolspan: keys: no file is named/],
     ["another word for keys", ["keys", "make", "--key", "x"], /^toolspan: keys: init, show or rotate/],

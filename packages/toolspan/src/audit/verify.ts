@@ -1,6 +1,7 @@
 /** The command `verify`: asks receipts' verifier, and says what it said, what it found where, and what it did not check. */
 
-import { readFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 import { ToolspanError } from "@toolspan/core";
 import { type Finding, type ProofReport, type VerifyReport, verifyLog, verifyProof } from "@toolspan/receipts";
 import { CommandError } from "../command-error.ts";
@@ -16,6 +17,9 @@ import { watchYoungGeneration } from "../young-generation.ts";
 
 /** Room for new objects, both halves together: next to nothing of what a verification makes lasts longer than its line. */
 const YOUNG_BYTES = 4 * 1024 * 1024;
+
+/** A line, its hashes, and texts that open commitments. */
+const MAX_PROOF_BYTES = 256 * 1024 * 1024;
 
 export interface VerifyCommandOptions {
   readonly allowOpen?: number;
@@ -56,13 +60,26 @@ async function verifyOneProof(
   { trust, json }: VerifyCommandOptions,
 ): Promise<ExitCode> {
   if (!(await exists(file))) throw new CommandError(`${file}: no such file or folder`);
-  const text = await readFile(file, "utf8");
-  const report = verifyProof(text, trust === undefined ? {} : { trust });
+  const report = verifyProof(await proofIn(file), trust === undefined ? {} : { trust });
   if (json) {
     const { exitCode, notChecked, ...same } = report;
     console.out.write(`${JSON.stringify({ path: file, ...same, exit_code: exitCode, not_checked: notChecked })}\n`);
   } else for (const line of proofLines(file, report, console.out)) console.out.write(`${line}\n`);
   return report.exitCode;
+}
+
+/** A pipe without a writer or an endless device is refused, not waited for. */
+async function proofIn(path: string): Promise<string> {
+  const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+  const file = await open(path, O_RDONLY | O_NONBLOCK);
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new CommandError(`${path}: no regular file`);
+    if (found.size > MAX_PROOF_BYTES) throw new CommandError(`${path}: longer than any proof`);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
 }
 
 async function verifyLogs(console: Console, path: string, options: VerifyCommandOptions): Promise<ExitCode> {
