@@ -1,5 +1,15 @@
 // Spans that were kept on disk, replayed to an endpoint: the same bytes, counted, and nothing said to be there that is not.
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -87,6 +97,7 @@ test("every span of a folder arrives byte for byte as it stands in its file, and
     refused: 0,
     left: 0,
     unreadable: 0,
+    unreadable_files: 0,
     notes: [],
   });
 });
@@ -133,6 +144,33 @@ test("a line in the middle that is no request is unreadable, named, and exit 1",
     expect.stringContaining("a.jsonl:2: no request"),
     expect.stringContaining("a.jsonl:4: no request"),
   ]);
+});
+
+test("a pipe, a folder and a link to nothing are named, and keep nothing else from arriving", async () => {
+  const state = stateWith(`${line(1)}\n`);
+  const at = (name: string): string => join(state, "spans", name);
+  mkdirSync(at("0-folder.jsonl"));
+  symlinkSync("/nowhere", at("0-link.jsonl"));
+  expect(spawnSync("mkfifo", [at("0-pipe.jsonl")]).status).toBe(0);
+  const { code, stdout } = await replay(state, "--json");
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ files: 1, spans: 1, unreadable: 0, unreadable_files: 3 });
+  expect(JSON.parse(stdout).notes).toEqual([
+    expect.stringMatching(/0-folder\.jsonl: is a folder, not a file$/),
+    expect.stringMatching(/0-link\.jsonl: is a link that leads nowhere/),
+    expect.stringMatching(/0-pipe\.jsonl: is a pipe, not a file$/),
+  ]);
+});
+
+test("a line without end is counted and passed over", async () => {
+  const state = stateWith(`${line(1)}\n`);
+  appendFileSync(join(state, "spans/a.jsonl"), Buffer.alloc(65 * 1024 * 1024, "x"));
+  appendFileSync(join(state, "spans/a.jsonl"), `\n${line(2)}\n`);
+  const { code, stdout } = await replay(state);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /^2 spans in 2 requests .*\n1 line unreadable\nnote: .*a\.jsonl:2: longer than 64 MiB; passed over\n$/,
+  );
 });
 
 test("a busy endpoint is asked again, a request is never skipped", async () => {

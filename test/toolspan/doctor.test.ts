@@ -1,4 +1,6 @@
 // The command `doctor`: each fault it is there for is made for real, found by name, and gone when it is mended.
+
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -313,6 +315,26 @@ describe("the state folder", () => {
     const { of } = await examined(["--dir", join(project, "not-a-folder/state")]);
     expect(of("state_folder")).toEqual([
       expect.objectContaining({ status: "problem", message: expect.stringContaining("cannot be written") }),
+    ]);
+  });
+
+  test("with a pipe, a folder or a link to nothing in a file's place is a warning that names each", async () => {
+    const spans = join(project, ".toolspan/spans");
+    mkdirSync(join(spans, "a.jsonl"), { recursive: true, mode: 0o700 });
+    symlinkSync("/nowhere", join(spans, "b.jsonl"));
+    expect(spawnSync("mkfifo", ["-m", "600", join(spans, "z.jsonl")]).status).toBe(0);
+    chmodSync(join(project, ".toolspan"), 0o700);
+    chmodSync(spans, 0o700);
+    const { code, of } = await examined();
+    expect(code).toBe(1);
+    expect(
+      of("state_folder")
+        .filter(({ status }) => status === "warning")
+        .map(({ message }) => message),
+    ).toEqual([
+      expect.stringMatching(/a\.jsonl is a folder, not a file/),
+      expect.stringMatching(/b\.jsonl is a link that leads nowhere/),
+      expect.stringMatching(/z\.jsonl is a pipe, not a file/),
     ]);
   });
 

@@ -3,10 +3,10 @@
 import { join } from "node:path";
 import { stateRoot } from "@toolspan/receipts";
 import { type TraceClient, traceClient } from "@toolspan/telemetry/node";
-import { CommandError } from "../command-error.ts";
+import { CommandError, systemProblem } from "../command-error.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { isFolder, isRegularFile, jsonlFiles } from "../files/files.ts";
-import { readLines } from "../files/read-lines.ts";
+import { isFolder, isRegularFile, jsonlFiles, type OddFile, oddJsonlFiles } from "../files/files.ts";
+import { type FileLine, MAX_LINE_BYTES, readLines } from "../files/read-lines.ts";
 import { spansOfLine } from "../show/trace-span.ts";
 import type { Console } from "../terminal/console.ts";
 import { counted } from "../terminal/quantity.ts";
@@ -29,6 +29,8 @@ interface ReplayReport {
   left: number;
   /** Lines that hold no request of spans; a torn last line is a note, not one of these. */
   unreadable: number;
+  /** Files that could not be read to their end, and what has the name of one and is none. */
+  unreadable_files: number;
   /** Each with file and line. */
   readonly notes: string[];
 }
@@ -45,7 +47,7 @@ export async function replaySpans(
   path: string | undefined,
   options: ExportCommandOptions,
 ): Promise<ExitCode> {
-  const files = await filesOf(path);
+  const { files, odd } = await filesOf(path);
   const client = clientOf(options);
   const report: ReplayReport = {
     url: client.url,
@@ -55,7 +57,8 @@ export async function replaySpans(
     refused: 0,
     left: 0,
     unreadable: 0,
-    notes: [],
+    unreadable_files: odd.length,
+    notes: odd.map(({ path: name, what }) => `${name}: is ${what}, not a file`),
   };
   try {
     for (const file of files) await replayFile(file, client, report);
@@ -65,14 +68,20 @@ export async function replaySpans(
   if (options.json) console.out.write(`${JSON.stringify(report)}\n`);
   else for (const line of linesOf(report)) console.out.write(`${terminalText(line)}\n`);
   if (report.left > 0 || files.length === 0) return EXIT.unknown;
-  return report.refused + report.unreadable > 0 ? EXIT.failed : EXIT.ok;
+  return report.refused + report.unreadable + report.unreadable_files > 0 ? EXIT.failed : EXIT.ok;
 }
 
-async function filesOf(path: string | undefined): Promise<readonly string[]> {
-  if (path !== undefined && (await isRegularFile(path))) return [path];
+interface Found {
+  readonly files: readonly string[];
+  readonly odd: readonly OddFile[];
+}
+
+async function filesOf(path: string | undefined): Promise<Found> {
+  if (path !== undefined && (await isRegularFile(path))) return { files: [path], odd: [] };
   const folder = stateRoot(path);
   if (!(await isFolder(folder))) throw new CommandError(`${folder}: no such file or folder`);
-  return jsonlFiles(join(folder, "spans"));
+  const spans = join(folder, "spans");
+  return { files: await jsonlFiles(spans), odd: await oddJsonlFiles(spans) };
 }
 
 function clientOf({ endpoint, header, patience = DEFAULT_PATIENCE_SECONDS }: ExportCommandOptions): TraceClient {
@@ -90,21 +99,34 @@ function clientOf({ endpoint, header, patience = DEFAULT_PATIENCE_SECONDS }: Exp
   });
 }
 
+/** A file that cannot be read to its end keeps no other from being sent. */
 async function replayFile(file: string, client: TraceClient, report: ReplayReport): Promise<void> {
-  for await (const { number, text, ended } of readLines(file)) {
-    const spans = spansOfLine(text)?.length;
-    if (spans === undefined) {
-      if (ended) report.unreadable += 1;
-      const what = ended ? "no request of spans" : "torn; its writer was stopped in mid-line, or is still writing";
-      report.notes.push(`${file}:${number}: ${what}`);
-    } else if (report.left > 0) {
-      // Nobody answered for as long as patience goes: what follows is counted, not tried.
-      report.left += spans;
-    } else await replayLine(`${file}:${number}`, text, spans, client, report);
+  try {
+    for await (const line of readLines(file)) await replayLine(file, line, client, report);
+  } catch (thrown) {
+    const why = systemProblem(thrown);
+    if (why === undefined) throw thrown;
+    report.unreadable_files += 1;
+    report.notes.push(`${file}: ${why.replace(`${file}: `, "")}`);
   }
 }
 
-async function replayLine(
+async function replayLine(file: string, line: FileLine, client: TraceClient, report: ReplayReport): Promise<void> {
+  const { number, text, tooLong, ended } = line;
+  const spans = spansOfLine(text)?.length;
+  if (spans === undefined) {
+    if (ended || tooLong) report.unreadable += 1;
+    report.notes.push(`${file}:${number}: ${tooLong ? TOO_LONG : ended ? "no request of spans" : TORN}`);
+  } else if (report.left > 0) {
+    // Nobody answered for as long as patience goes: what follows is counted, not tried.
+    report.left += spans;
+  } else await send(`${file}:${number}`, text, spans, client, report);
+}
+
+const TORN = "torn; its writer was stopped in mid-line, or is still writing";
+const TOO_LONG = `longer than ${MAX_LINE_BYTES / 1024 ** 2} MiB; passed over`;
+
+async function send(
   place: string,
   text: string,
   spans: number,
@@ -128,12 +150,23 @@ async function replayLine(
   }
 }
 
-function linesOf({ url, files, requests, spans, refused, left, unreadable, notes }: ReplayReport): readonly string[] {
+function linesOf({
+  unreadable_files: unreadableFiles,
+  url,
+  files,
+  requests,
+  spans,
+  refused,
+  left,
+  unreadable,
+  notes,
+}: ReplayReport): readonly string[] {
   return [
     `${counted(spans, "span")} in ${counted(requests, "request")} from ${counted(files, "file")} sent to ${url}`,
     ...(refused > 0 ? [`${counted(refused, "span")} refused`] : []),
     ...(left > 0 ? [`${counted(left, "span")} not delivered: the endpoint stayed away`] : []),
     ...(unreadable > 0 ? [`${counted(unreadable, "line")} unreadable`] : []),
+    ...(unreadableFiles > 0 ? [`${counted(unreadableFiles, "file")} unreadable`] : []),
     ...notes.map((note) => `note: ${note}`),
   ];
 }

@@ -4,7 +4,7 @@ import type { Stats } from "node:fs";
 import { lstat, open, readdir, rm, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemProblem } from "../command-error.ts";
-import { exists } from "../files/files.ts";
+import { exists, oddJsonlFiles } from "../files/files.ts";
 import { count, counted } from "../terminal/quantity.ts";
 import { type Finding, type Patient, variable } from "./finding.ts";
 
@@ -18,7 +18,7 @@ const NOTHING_BYTES = 64 * MIB;
 
 export async function checkStateFolder(patient: Patient): Promise<readonly Finding[]> {
   const { stateFolder } = patient;
-  const findings = [...(await rightsOf(stateFolder)), ...(await signingKey(patient))];
+  const findings = [...(await rightsOf(stateFolder)), ...(await signingKey(patient)), ...(await oddFiles(stateFolder))];
   const disk = await space(stateFolder);
   return [...(findings.length === 0 ? [sound(stateFolder, await exists(stateFolder))] : findings), disk];
 }
@@ -92,6 +92,16 @@ async function writable(folder: string, subject: string): Promise<readonly Findi
 
 async function nearest(folder: string): Promise<string> {
   for (let at = folder; ; at = dirname(at)) if ((await exists(at)) || at === dirname(at)) return at;
+}
+
+/** A writer makes no such thing; readers pass it over. */
+async function oddFiles(folder: string): Promise<readonly Finding[]> {
+  const odd = [...(await oddJsonlFiles(join(folder, "spans"))), ...(await oddJsonlFiles(join(folder, "receipts")))];
+  return odd.map(({ path, what }) => ({
+    check: CHECK,
+    status: "warning",
+    message: `${path} is ${what}, not a file: nothing reads it; take it away`,
+  }));
 }
 
 /** A key that others can read signs for others. */

@@ -4,13 +4,42 @@ import type { Stats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Paths of the JSONL files in a folder, sorted by name; none where there is no such folder. */
+export interface OddFile {
+  readonly path: string;
+  /** What it is in place of a file: `a folder`, `a pipe`, … */
+  readonly what: string;
+}
+
+/** Paths of the JSONL files in a folder, sorted by name; none where there is no such folder. What only has the name of one is left out. */
 export async function jsonlFiles(folder: string): Promise<readonly string[]> {
-  const names = await namesIn(folder);
-  return names
-    .filter((name) => name.endsWith(".jsonl"))
-    .sort()
-    .map((name) => join(folder, name));
+  return (await jsonlEntries(folder)).flatMap(({ path, what }) => (what === undefined ? [path] : []));
+}
+
+/** What has the name of a JSONL file and is none: reading it would fail, or never end. */
+export async function oddJsonlFiles(folder: string): Promise<readonly OddFile[]> {
+  return (await jsonlEntries(folder)).flatMap(({ path, what }) => (what === undefined ? [] : [{ path, what }]));
+}
+
+async function jsonlEntries(
+  folder: string,
+): Promise<readonly { readonly path: string; readonly what: string | undefined }[]> {
+  const names = (await namesIn(folder)).filter((name) => name.endsWith(".jsonl")).sort();
+  const paths = names.map((name) => join(folder, name));
+  return Promise.all(paths.map(async (path) => ({ path, what: await oddityOf(path) })));
+}
+
+/** Undefined for a regular file, also behind a link. */
+async function oddityOf(path: string): Promise<string | undefined> {
+  let found: Stats;
+  try {
+    found = await stat(path);
+  } catch {
+    return "a link that leads nowhere, or gone by now";
+  }
+  if (found.isFile()) return undefined;
+  if (found.isDirectory()) return "a folder";
+  if (found.isFIFO()) return "a pipe";
+  return found.isSocket() ? "a socket" : "a device";
 }
 
 /** True for a file that can be read more than once and has a size. */
