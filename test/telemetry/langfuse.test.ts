@@ -403,6 +403,32 @@ ${end}`,
     expect(ms).toBeLessThan(15_000);
   });
 
+  test.each([
+    ["takes them", undefined, 2, ""],
+    ["is away", 503, 0, "telemetry.langfuse: Langfuse did not take"],
+  ])(
+    "SIGTERM waits for a Langfuse that %s, then ends the program as it would have; what is lost is said",
+    { timeout: 60_000 },
+    async (_, status, arrived, words) => {
+      await answering(() => (status === undefined ? undefined : { status }));
+      const file = join(mkdtempSync(join(import.meta.dirname, "langfuse-")), "program.mjs");
+      writeFileSync(
+        file,
+        `import { createDispatcher } from "@toolspan/core";
+import { withTelemetry } from "@toolspan/telemetry";
+const dispatch = createDispatcher([withTelemetry({ sink: "langfuse", ...${JSON.stringify(options())} })]);
+await dispatch({ toolName: "t" }, () => 1);
+setInterval(() => {}, 1000);
+console.log("ready");`,
+      );
+      const { signal, stderr, ms } = await runFile(file, { onLine: (_line, kill) => kill("SIGTERM") });
+      rmSync(dirname(file), { recursive: true });
+      expect([signal, status === undefined ? sent().length : 0]).toEqual(["SIGTERM", arrived]);
+      expect(stderr).toContain(words);
+      expect(ms).toBeLessThan(15_000);
+    },
+  );
+
   test("under startTelemetry it gets our spans and those of known instrumentations, and ends within the deadline", async () => {
     const telemetry = startTelemetry({
       serviceName: "clerk",

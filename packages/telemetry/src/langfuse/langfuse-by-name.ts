@@ -19,7 +19,8 @@ export interface LangfuseByName {
  * @throws TOOLSPAN_MISSING_PEER
  */
 export function langfuseByName(options: LangfuseOptions, onError: OnTelemetryError | undefined): LangfuseByName {
-  if (onError === undefined) return { spans: createLangfuseSink(options, SUBJECT), records: undefined };
+  if (onError === undefined)
+    return { spans: createLangfuseSink(options, SUBJECT, { signals: true }), records: undefined };
   let latest: ToolCallSpan | undefined;
   const tell = (message: string): void => {
     if (latest === undefined) return;
@@ -29,7 +30,7 @@ export function langfuseByName(options: LangfuseOptions, onError: OnTelemetryErr
       // Whoever is told of failures has failed: they stay counted.
     }
   };
-  const spans = createLangfuseSink(options, SUBJECT, tell);
+  const spans = createLangfuseSink(options, SUBJECT, { onLoss: tell, signals: true });
   let untold = spans.problem;
   const records: Sink<ToolCallSpan> = {
     export(span) {

@@ -20,6 +20,8 @@ import { toObservation } from "./to-observation.ts";
 const SUBJECT = "langfuseSink";
 const SOURCE = "telemetry.langfuse";
 const PATH = "/api/public/otel/v1/traces";
+/** Longest wait after a signal, as that of `startTelemetry`. */
+const SIGNAL_FLUSH_MS = 1500;
 const RETRY_MS = 300_000;
 /** Spans that may be inside the processor: it passes each on a few steps of the event loop later. */
 const MAX_INSIDE = 65_536;
@@ -60,15 +62,22 @@ export function langfuseSink(options: LangfuseOptions = {}): LangfuseSink {
   return createLangfuseSink(options, SUBJECT);
 }
 
+export interface LangfuseSinkHooks {
+  /** Hears of each loss, said or not. */
+  readonly onLoss?: (message: string) => void;
+  /** Whether SIGINT and SIGTERM wait for what is held; then they do what they would have done. Default false. */
+  readonly signals?: boolean;
+}
+
 /** As `langfuseSink`, for options that have been checked. */
 export function createLangfuseSink(
   options: LangfuseOptions,
   subject: string,
-  onLoss?: (message: string) => void,
+  { onLoss, signals = false }: LangfuseSinkHooks = {},
 ): LangfuseSink {
   const peer = langfusePeer(subject);
   const settings = langfuseSettings(options);
-  if (typeof settings !== "string") return new ProcessorSink(settings, peer, options, onLoss);
+  if (typeof settings !== "string") return new ProcessorSink(settings, peer, options, onLoss, signals);
   const problem = `Langfuse gets no spans: ${settings}`;
   diagnostics.report(SOURCE, "not_configured", problem);
   return new SilentSink(problem);
@@ -82,6 +91,7 @@ class ProcessorSink implements LangfuseSink {
   readonly #out: OtlpSink;
   /** Longest wait of a flush; at the end, what is left of the deadline. */
   #flushTimeoutMs: number;
+  readonly #signals: boolean;
   #inside = 0;
   #closed = false;
   /** Set once there is something to flush when the process ends. */
@@ -92,12 +102,14 @@ class ProcessorSink implements LangfuseSink {
     peer: LangfusePeer,
     { env }: LangfuseOptions,
     onLoss: ((message: string) => void) | undefined,
+    signals: boolean,
   ) {
     const { baseUrl, publicKey, secretKey, timeoutMs, flushTimeoutMs } = settings;
     const network = neededNetwork(SUBJECT);
     const limits = otlpLimits(env ?? processEnvironment(), flushTimeoutMs);
     const transport = new OtlpTransport(transportSettings(settings, peer.version), network);
     this.#settings = settings;
+    this.#signals = signals;
     // The processor's own filter passes nothing but `gen_ai.*`, and would drop the layers.
     this.#isWanted = (span) => span.instrumentationScope.name === SCOPE_NAME || peer.isDefaultExportSpan(span);
     this.#flushTimeoutMs = flushTimeoutMs;
@@ -147,9 +159,10 @@ class ProcessorSink implements LangfuseSink {
     }
     this.#inside += 1;
     this.#unhook ??= atProcessEnd({
-      end: () => this.forceFlush(),
+      // A signal leaves no later moment to count what is lost.
+      end: (isLast) => (isLast ? this.shutdown(SIGNAL_FLUSH_MS) : this.forceFlush()),
       exit: () => this.#out.exit(this.#inside),
-      signals: false,
+      signals: this.#signals,
       crash: false,
     });
     this.#processor.onEnd(toObservation(span, origin, this.#settings));

@@ -1,8 +1,11 @@
 /** What still runs when the process ends: once per process, for everybody who asked. */
 
 export interface EndTask {
-  /** Waited for on SIGINT, SIGTERM, when nothing is left to do, and with `crash` after an uncaught exception. Bounded by itself. */
-  readonly end: () => Promise<unknown>;
+  /**
+   * Waited for on SIGINT, SIGTERM, when nothing is left to do, and with `crash` after an uncaught exception. Bounded by itself.
+   * `isLast`: the process ends right after it, without `exit`.
+   */
+  readonly end: (isLast: boolean) => Promise<unknown>;
   /** Runs while the process exits; nothing asynchronous happens after it. */
   readonly exit: () => void;
   readonly signals: boolean;
@@ -35,8 +38,8 @@ function listen(event: string, listener: (...args: never[]) => void): void {
 }
 
 /** All tasks at once, and only once. */
-function endAll(): Promise<unknown> {
-  ending ??= Promise.allSettled([...tasks].map(({ end }) => end())).finally(() => {
+function endAll(isLast: boolean): Promise<unknown> {
+  ending ??= Promise.allSettled([...tasks].map(({ end }) => end(isLast))).finally(() => {
     ending = undefined;
   });
   return ending;
@@ -46,14 +49,14 @@ function endAll(): Promise<unknown> {
 function onSignal(signal: NodeJS.Signals): void {
   process.off(signal, onSignal);
   const hostListens = process.listenerCount(signal) > 0;
-  void endAll().then(() => {
+  void endAll(!hostListens).then(() => {
     if (!hostListens) process.kill(process.pid, signal);
   });
 }
 
 function onIdle(): void {
   process.off("beforeExit", onIdle);
-  void endAll();
+  void endAll(false);
 }
 
 /** Prints and ends as Node does without a listener, after the tasks; where the host listens too, the end is the host's. */
@@ -61,7 +64,7 @@ function onCrash(thrown: unknown): void {
   process.off("uncaughtException", onCrash);
   const hostListens = process.listenerCount("uncaughtException") > 0;
   if (!hostListens) process.stderr.write(`Uncaught ${process.getBuiltinModule("node:util").inspect(thrown)}\n`);
-  void endAll().then(() => {
+  void endAll(false).then(() => {
     if (!hostListens) process.exit(1);
   });
 }
