@@ -366,6 +366,16 @@ describe.skipIf(!installed)("langfuse (needs @langfuse/otel, which is of OpenTel
     expect(told).toEqual([expect.stringContaining("status 401")]);
   });
 
+  test.each(["publicKey", "secretKey"] as const)(
+    "a %s that no header can carry is told at once, not by request",
+    async (key) => {
+      const sink = langfuseSink(options({ [key]: "lf-s3cret\nX" }));
+      expect(sink.problem).toMatch(new RegExp(`^Langfuse gets no spans: ${key} .* holds a character`));
+      expect(kinds()).toEqual(["telemetry.langfuse not_configured"]);
+      expect(JSON.stringify([said, sink.problem])).not.toContain("s3cret");
+    },
+  );
+
   test("a busy Langfuse is asked again", async () => {
     await answering((_, count) => (count === 1 ? { status: 503 } : undefined));
     const dispatch = createDispatcher([withTelemetry({ sink: "langfuse", ...options() })]);

@@ -40,6 +40,9 @@ export interface LangfuseSettings {
 
 const DEFAULT_TIMEOUT_MS = 5000;
 
+/** Characters that a header refuses, request by request. */
+const NO_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
+
 /** The settings, or in words what is missing or wrong. */
 export function langfuseSettings(options: LangfuseOptions): LangfuseSettings | string {
   const env = options.env ?? processEnvironment();
@@ -55,6 +58,10 @@ export function langfuseSettings(options: LangfuseOptions): LangfuseSettings | s
     return `${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`;
   }
   if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) return "baseUrl is no http or https address";
+  if (NO_HEADER.test(publicKey) || NO_HEADER.test(secretKey)) {
+    const which = NO_HEADER.test(publicKey) ? "publicKey (LANGFUSE_PUBLIC_KEY)" : "secretKey (LANGFUSE_SECRET_KEY)";
+    return `${which} holds a character that no key has, such as a line break`;
+  }
   const { project, tags = [] } = options;
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
