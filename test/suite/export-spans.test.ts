@@ -240,6 +240,17 @@ test.each<[string, readonly string[], RegExp]>([
   expect(stderr.trimEnd().split("\n")).toHaveLength(1);
 });
 
+test.each(["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"])(
+  "a malformed %s is wrong usage, in one line that names it",
+  async (name) => {
+    const { code, stderr } = await toolspan(["export", demo, "--spans"], { env: { [name]: "localhost:4318" } });
+    expect([code, stderr]).toEqual([
+      64,
+      expect.stringMatching(`^.*export: ${name}: expected an http or https address\n$`),
+    ]);
+  },
+);
+
 test("a folder without spans is exit 2", async () => {
   expect((await replay(folder())).code).toBe(2);
   expect(receiver.requests.flatMap(({ body }) => spansOf(body.toString()))).toEqual([]);

@@ -85,18 +85,25 @@ async function filesOf(path: string | undefined): Promise<Found> {
 }
 
 function clientOf({ endpoint, header, patience = DEFAULT_PATIENCE_SECONDS }: ExportCommandOptions): TraceClient {
-  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT } = process.env;
-  if ((endpoint ?? OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? OTEL_EXPORTER_OTLP_ENDPOINT ?? "") === "") {
+  const [name, address] = endpoint === undefined ? endpointVariable() : ["--endpoint", endpoint];
+  if (address === undefined) {
     throw new CommandError("export: no endpoint is named; give --endpoint <url> or set OTEL_EXPORTER_OTLP_ENDPOINT");
   }
-  if (endpoint !== undefined && !(/^https?:/.test(endpoint) && URL.canParse(endpoint))) {
-    throw new CommandError("export: --endpoint: expected an http or https address");
+  if (!(/^https?:/.test(address) && URL.canParse(address))) {
+    throw new CommandError(`export: ${name}: expected an http or https address`);
   }
   return traceClient({
     ...(endpoint === undefined ? {} : { endpoint }),
     headers: headersOf(header ?? []),
     retryMs: patience * 1000,
   });
+}
+
+/** The variable that is in use, and what it says; empty ones count as unset. */
+function endpointVariable(): readonly [name: string, address: string | undefined] {
+  const names = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const;
+  const set = names.find((name) => (process.env[name]?.trim() ?? "") !== "");
+  return [set ?? "", set === undefined ? undefined : process.env[set]?.trim()];
 }
 
 /** A file that cannot be read to its end keeps no other from being sent. */
