@@ -68,7 +68,18 @@ function bucketQuantile(q: number, values: readonly number[], bounds: readonly n
   return bounds.at(-1) ?? 0;
 }
 
-/** Counts in a window may be 5 % off, so a rank may be as well. */
+/** The upper bound of the bucket after that of `value`. */
+function boundAfter(value: number, bounds: readonly number[]): number {
+  const own = bounds.findIndex((bound) => value <= bound);
+  return own === -1 ? (bounds.at(-1) ?? 0) : (bounds[own + 1] ?? bounds.at(-1) ?? 0);
+}
+
+/**
+ * Counts in a window may be 5 % off, so a rank may be as well; and each bucket for itself, since Prometheus does not extrapolate one that began at 0. So a
+ * rank near the last value may fall into the bucket after it.
+ *
+ * @source Prometheus documentation, rate: extrapolation to the ends of the window, never below zero
+ */
 function quantiles<T>(
   q: number,
   items: readonly T[],
@@ -82,7 +93,7 @@ function quantiles<T>(
     return {
       labels,
       low: bucketQuantile(q * 0.95, values, bounds),
-      high: bucketQuantile(Math.min(1, q * 1.05), values, bounds),
+      high: q * 1.05 < 1 ? bucketQuantile(q * 1.05, values, bounds) : boundAfter(Math.max(...values), bounds),
     };
   });
 }

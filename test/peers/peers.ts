@@ -2,9 +2,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
+import { freePort } from "../support/free-port.ts";
 import { root } from "../support/workspace.ts";
 import { peerBinary } from "./build.mjs";
-import { freePort, type Program, startProgram, until } from "./program.ts";
+import { type Program, startProgram, until } from "./program.ts";
 
 /** The folder of the shipped configurations. */
 export const CONFIGS: string = join(root, "collector");

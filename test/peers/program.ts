@@ -1,6 +1,5 @@
 // A real program as a child process: started, waited for until it answers, stopped by its id, its last words kept.
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
 export interface ProgramOptions {
@@ -118,16 +117,4 @@ export async function until<T>(
     }
     await setTimeout(50);
   }
-}
-
-/** A loopback port that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -3,8 +3,9 @@ import { createDispatcher, type Meter, observerCaller } from "@toolspan/core";
 import { fileSigner, withAuditLog } from "@toolspan/receipts";
 import { expect, test } from "vitest";
 import { OBSERVER } from "../../packages/core/src/ports/roles.ts";
+import { freePort } from "../support/free-port.ts";
 import { recordingObserver } from "../support/recording-observer.ts";
-import { freePort, logsEndpoint } from "./endpoint.ts";
+import { logsEndpoint } from "./endpoint.ts";
 import { temporaryFolder } from "./parts.ts";
 import { newKey } from "./signing.ts";
 

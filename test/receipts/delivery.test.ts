@@ -24,8 +24,9 @@ import {
 } from "@toolspan/receipts";
 import { describe, expect, test } from "vitest";
 import { OBSERVER } from "../../packages/core/src/ports/roles.ts";
+import { freePort } from "../support/free-port.ts";
 import { recordingObserver } from "../support/recording-observer.ts";
-import { attributeOf, freePort, headsIn, type LogsEndpoint, linesByLog, logsEndpoint, type Reply } from "./endpoint.ts";
+import { attributeOf, headsIn, type LogsEndpoint, linesByLog, logsEndpoint, type Reply } from "./endpoint.ts";
 import { closedLog, everyReceipt, linesOf, logsIn, recording, recordsOf, temporaryFolder } from "./parts.ts";
 import { newKey, signedLog } from "./signing.ts";
 

@@ -108,12 +108,3 @@ export function attributeOf({ attributes }: WireRecord, key: string): string | u
   const value = attributes.find((attribute) => attribute.key === key)?.value;
   return value?.stringValue ?? value?.intValue;
 }
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -16,7 +16,7 @@ import { withRedaction } from "@toolspan/middleware/with-redaction";
 import { withAuditLog } from "@toolspan/receipts";
 import { telemetryLost, withTelemetry } from "@toolspan/telemetry";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { freePort } from "../receipts/endpoint.ts";
+import { freePort } from "../support/free-port.ts";
 import { type OtelSdk, startOtelSdk } from "../support/otel-sdk.ts";
 
 let sdk: OtelSdk;
