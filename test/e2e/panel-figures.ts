@@ -20,6 +20,8 @@ export interface Moment {
   readonly spoolAge: { readonly low: number; readonly high: number };
   readonly instance: string;
   readonly lost: number;
+  /** What happened since the series began, before the window too. */
+  readonly ever: Facts;
 }
 
 type Figure = (facts: Facts, moment: Moment, seconds: number) => readonly Expected[];
@@ -68,32 +70,29 @@ function bucketQuantile(q: number, values: readonly number[], bounds: readonly n
   return bounds.at(-1) ?? 0;
 }
 
-/** The upper bound of the bucket after that of `value`. */
-function boundAfter(value: number, bounds: readonly number[]): number {
-  const own = bounds.findIndex((bound) => value <= bound);
-  return own === -1 ? (bounds.at(-1) ?? 0) : (bounds[own + 1] ?? bounds.at(-1) ?? 0);
-}
-
 /**
  * Counts in a window may be 5 % off, so a rank may be as well; and each bucket for itself, since Prometheus does not extrapolate one that began at 0. So a
- * rank near the last value may fall into the bucket after it.
+ * rank near the last value may fall into a later bucket, if the series ever had a value there.
  *
  * @source Prometheus documentation, rate: extrapolation to the ends of the window, never below zero
  */
 function quantiles<T>(
   q: number,
   items: readonly T[],
+  ever: readonly T[],
   labelsOf: LabelsOf<T>,
   secondsOf: (item: T) => number,
   bounds: readonly number[] = BUCKETS_OPERATION,
 ): Expected[] {
   return summed(items, labelsOf).map(({ labels }) => {
     const key = JSON.stringify(labels);
-    const values = items.filter((item) => JSON.stringify(labelsOf(item)) === key).map(secondsOf);
+    const valuesOf = (some: readonly T[]): readonly number[] =>
+      some.filter((item) => JSON.stringify(labelsOf(item)) === key).map(secondsOf);
+    const values = valuesOf(items);
     return {
       labels,
       low: bucketQuantile(q * 0.95, values, bounds),
-      high: q * 1.05 < 1 ? bucketQuantile(q * 1.05, values, bounds) : boundAfter(Math.max(...values), bounds),
+      high: q * 1.05 < 1 ? bucketQuantile(q * 1.05, values, bounds) : bucketQuantile(1, valuesOf(ever), bounds),
     };
   });
 }
@@ -142,8 +141,8 @@ const TOOL_CALLS: Readonly<Record<string, Figure>> = {
   ...threeQuantiles(
     "tool-calls / Duration by tool",
     (q) =>
-      ({ calls }) =>
-        quantiles(q, calls, tool, seconds),
+      ({ calls }, { ever }) =>
+        quantiles(q, calls, ever.calls, tool, seconds),
   ),
   "tool-calls / Content cut or masked per second / A": ({ layers }, _, s) =>
     scaled(
@@ -172,8 +171,8 @@ const LAYERS: Readonly<Record<string, Figure>> = {
   ...threeQuantiles(
     "layers / Self time of a run",
     (q) =>
-      ({ layers }) =>
-        quantiles(q, layers, layer, ({ selfSeconds }) => selfSeconds),
+      ({ layers }, { ever }) =>
+        quantiles(q, layers, ever.layers, layer, ({ selfSeconds }) => selfSeconds),
   ),
   "layers / Decisions per second / A": ({ layers }, _, s) => scaled(summed(layers, decision), 1 / s),
   "layers / Denials per second / A": (facts, _, s) => scaled(summed(denials(facts), layer), 1 / s),
@@ -208,10 +207,11 @@ const RECEIPTS: Readonly<Record<string, Figure>> = {
   ...threeQuantiles(
     "receipts / Time until durable",
     (q) =>
-      ({ durable }) =>
+      ({ durable }, { ever }) =>
         quantiles(
           q,
           durable,
+          ever.durable,
           () => service,
           (taken) => taken,
         ),
@@ -241,14 +241,14 @@ const AGENT_RUNS: Readonly<Record<string, Figure>> = {
   ...threeQuantiles(
     "agent-runs / Duration of runs",
     (q) =>
-      ({ runs }) =>
-        quantiles(q, runs, agent, seconds, BUCKETS_AGENT),
+      ({ runs }, { ever }) =>
+        quantiles(q, runs, ever.runs, agent, seconds, BUCKETS_AGENT),
   ),
   ...threeQuantiles(
     "agent-runs / Duration of model calls",
     (q) =>
-      ({ models }) =>
-        quantiles(q, models, model, seconds),
+      ({ models }, { ever }) =>
+        quantiles(q, models, ever.models, model, seconds),
   ),
 };
 

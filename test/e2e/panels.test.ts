@@ -120,6 +120,7 @@ async function moment(since: number): Promise<Moment> {
     spoolAge: { low: age - 2, high: age },
     instance: sample?.labels.instance ?? "none",
     lost: lost() - since,
+    ever: factsIn(state()),
   };
 }
 
