@@ -157,15 +157,9 @@ function spanSinkOf(
   jsonl: SpanSink | undefined,
   langfuse: SpanSink | undefined,
 ): readonly SpanSink[] {
-  const found =
-    sink === "jsonl"
-      ? jsonl
-      : sink === "langfuse"
-        ? langfuse
-        : typeof sink !== "string" && isSpanSink(sink)
-          ? sink
-          : undefined;
-  return found === undefined ? [] : [found];
+  if (typeof sink === "object") return isSpanSink(sink) ? [sink] : [];
+  const named = sink === "jsonl" ? jsonl : sink === "langfuse" ? langfuse : undefined;
+  return named === undefined ? [] : [named];
 }
 
 function recordSinks(

@@ -1,6 +1,6 @@
 /** What spans claim of receipts: read from OTLP/JSON lines, one export request a line. */
 
-import { isObject } from "../../records/field.ts";
+import { objectsIn, otlpRequestIn, textAttribute } from "../lines/otlp-request.ts";
 import { readLines } from "../lines/read-lines.ts";
 
 /** A span that names a durable receipt in a local log. */
@@ -36,30 +36,17 @@ export async function readSpanClaims(path: string, upTo: number, take: (claim: S
 }
 
 function claimsIn(bytes: Buffer, line: number): readonly SpanClaim[] | null {
-  let request: unknown;
-  try {
-    request = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return null;
-  }
-  if (!isObject(request)) return null;
-  return listIn(request.resourceSpans)
-    .flatMap((resource) => listIn(resource.scopeSpans))
-    .flatMap((scope) => listIn(scope.spans))
-    .flatMap((span) => claimOf(listIn(span.attributes), line) ?? []);
+  const request = otlpRequestIn(bytes);
+  if (request === null) return null;
+  return objectsIn(request.resourceSpans)
+    .flatMap((resource) => objectsIn(resource.scopeSpans))
+    .flatMap((scope) => objectsIn(scope.spans))
+    .flatMap((span) => claimOf(span.attributes, line) ?? []);
 }
 
-function claimOf(attributes: readonly Readonly<Record<string, unknown>>[], line: number): SpanClaim | null {
-  const text = (key: string): string | null => {
-    const value = attributes.find((attribute) => attribute.key === key)?.value;
-    return isObject(value) && typeof value.stringValue === "string" ? value.stringValue : null;
-  };
-  const dispatchId = text("toolspan.dispatch_id");
-  const log = text("toolspan.receipt.log");
-  if (dispatchId === null || log === null || !DURABLE.has(text("toolspan.receipt.level"))) return null;
-  return { dispatchId, log, line };
-}
-
-function listIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
+function claimOf(attributes: unknown, line: number): SpanClaim | null {
+  const dispatchId = textAttribute(attributes, "toolspan.dispatch_id");
+  const log = textAttribute(attributes, "toolspan.receipt.log");
+  const level = textAttribute(attributes, "toolspan.receipt.level");
+  return dispatchId === null || log === null || !DURABLE.has(level) ? null : { dispatchId, log, line };
 }

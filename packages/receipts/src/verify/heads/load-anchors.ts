@@ -8,6 +8,7 @@ import { isObject, uuid } from "../../records/field.ts";
 import type { Checks } from "../checks.ts";
 import type { Findings } from "../findings.ts";
 import type { Line } from "../lines/line-buffer.ts";
+import { objectsIn, otlpRequestIn, textAttribute } from "../lines/otlp-request.ts";
 import { readLines } from "../lines/read-lines.ts";
 import { wordOf } from "../lines/word-of.ts";
 import { signingOf } from "../trust/signing.ts";
@@ -163,22 +164,15 @@ function takeBatch(
 function headBodiesIn(
   bytes: Buffer,
 ): readonly ({ readonly text: string; readonly log: string | null } | null)[] | null {
-  let request: unknown;
-  try {
-    request = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return null;
-  }
-  if (!isObject(request)) return null;
-  return listIn(request.resourceLogs)
-    .flatMap((resource) => listIn(resource.scopeLogs))
-    .flatMap((scope) => listIn(scope.logRecords))
+  const request = otlpRequestIn(bytes);
+  if (request === null) return null;
+  return objectsIn(request.resourceLogs)
+    .flatMap((resource) => objectsIn(resource.scopeLogs))
+    .flatMap((scope) => objectsIn(scope.logRecords))
     .filter(({ eventName }) => eventName === HEAD_EVENT)
     .map(({ body, attributes }) => {
       const text = isObject(body) ? body.stringValue : undefined;
-      const named = listIn(attributes).find(({ key }) => key === "toolspan.log")?.value;
-      const log = isObject(named) && typeof named.stringValue === "string" ? named.stringValue : null;
-      return typeof text === "string" ? { text, log } : null;
+      return typeof text === "string" ? { text, log: textAttribute(attributes, "toolspan.log") } : null;
     });
 }
 
@@ -186,10 +180,6 @@ function noteIn({ text, log }: { readonly text: string; readonly log: string | n
   if (!text.endsWith("\n")) return null;
   const note = noteOf(text.slice(0, -1).split("\n"));
   return note !== null && (log === null || log === note.head.log) ? note : null;
-}
-
-function listIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 function invalid(expected: string, received: string): ToolspanError {
